@@ -1,0 +1,45 @@
+"""Owned copies of what an edit or a commit did to files.
+
+Everything that git or a log knows about a change is copied into these values first, so
+that slicing and compiling are functions on values, with no repository in sight.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Hunk(NamedTuple):
+    """Lines taken out and lines put in, without context and without line ends."""
+
+    removed: tuple[str, ...]
+    added: tuple[str, ...]
+
+
+class FileChange(NamedTuple):
+    """What one commit did to one path. Blob ids are hex; an absent side is ''."""
+
+    path: str
+    old_blob: str
+    new_blob: str
+
+
+class Commit(NamedTuple):
+    """A commit as anchors need it; ``time`` is the committer's, in seconds."""
+
+    id: str
+    tree: str
+    time: int
+    changes: tuple[FileChange, ...]
+
+
+def hunk_of(before: str, after: str) -> Hunk:
+    """The one hunk between two texts: their common head and tail lines are left out."""
+    old, new = before.splitlines(), after.splitlines()
+    start = 0
+    while start < min(len(old), len(new)) and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    return Hunk(tuple(old[start : len(old) - end]), tuple(new[start : len(new) - end]))

@@ -1,0 +1,62 @@
+"""Everything that can go wrong in a way the user can act on.
+
+::
+
+    TmemError                 exit status
+    ├── NothingFound     1    asked for something that is not there
+    ├── InputError       3    a log, an id, a record or an argument is not usable
+    │   └── NewerFormat  3    written by a newer git-tmem
+    ├── RepositoryError  4    not a repository, or not one that can be used here
+    ├── StoreError       5    git or the disk refused a write; nothing was changed
+    └── RemoteError      6    fetch or push did not succeed
+
+A message says what is wrong and where; the hint says what to do about it.
+Status 2 is click's own for wrong usage, 70 is a bug in git-tmem, 130 an interrupt.
+"""
+
+from __future__ import annotations
+
+
+class TmemError(Exception):
+    """The root: a one-line ``message``, an optional one-line ``hint``, an exit status."""
+
+    exit_status = 1
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class NothingFound(TmemError):
+    """Asked for a record, a session or a match that is not there."""
+
+    exit_status = 1
+
+
+class InputError(TmemError):
+    """A session log, an id, a record or an argument that cannot be used."""
+
+    exit_status = 3
+
+
+class NewerFormat(InputError):
+    """A document written by a newer git-tmem than this one."""
+
+
+class RepositoryError(TmemError):
+    """Not a git repository, or one that git-tmem cannot work in."""
+
+    exit_status = 4
+
+
+class StoreError(TmemError):
+    """Git or the disk refused a write; the store is as it was before."""
+
+    exit_status = 5
+
+
+class RemoteError(TmemError):
+    """A fetch or a push did not succeed; local records are safe."""
+
+    exit_status = 6
