@@ -1,0 +1,230 @@
+"""The git binary: found, spawned without a shell, never misled by a hook's environment.
+
+Two roads. :func:`output` is for the paths where every millisecond counts: it spawns with
+``os.posix_spawn``, because importing ``subprocess`` costs more than git's own run. And
+:func:`run` is for all the rest: input, time limits, error text.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from git_tmem.errors import RepositoryError, StoreError
+
+#: What git needs from the user's environment. All other GIT_* variables name a repository,
+#: an index or an author chosen by whoever called us, such as a hook's ``git commit``.
+_KEPT = ("GIT_SSH", "GIT_CONFIG", "GIT_ASKPASS", "GIT_TERMINAL_PROMPT", "GIT_TRACE", "GIT_PROXY")
+_KEPT_TOO = ("GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_EXEC_PATH")
+
+
+class Layout(NamedTuple):
+    """Where a repository is. All absolute; ``top`` is '' without a work tree (bare)."""
+
+    git_dir: str
+    common_dir: str
+    top: str
+
+    @property
+    def own_dir(self) -> str:
+        """The one folder below the git directory that is ours: index, lock, log, spool."""
+        return os.path.join(self.common_dir, "tmem")
+
+
+def environment() -> dict[str, str]:
+    """The environment for git calls that name their repository themselves."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_") or name.startswith(_KEPT) or name in _KEPT_TOO
+    }
+    # No index.lock for a refresh nobody asked for; no network for an object that is missing.
+    return {**kept, "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C.UTF-8"}
+
+
+def discover(folder: str = "") -> Layout:
+    """The repository that git itself would use from ``folder`` (default: here).
+
+    Raises RepositoryError when there is none or git refuses it (for its owner, say).
+    """
+    where = ["-C", folder] if folder else []
+    asked = ["rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir"]
+    inherited = dict(os.environ)  # GIT_DIR and friends count here, as for git itself
+    status, data = output([*where, *asked, "--show-toplevel"], inherited)
+    lines = os.fsdecode(data).splitlines()
+    if len(lines) < 2:
+        raise _no_repository(folder)
+    if status != 0 and len(lines) > 2:
+        raise RepositoryError("git does not say where its directories are", "git 2.31 or newer")
+    return Layout(lines[0], lines[1], lines[2] if len(lines) > 2 else "")
+
+
+def _no_repository(folder: str) -> RepositoryError:
+    reason = ""
+    if status_of_git() is None:
+        return RepositoryError("git is not installed, or not on PATH", "install git 2.31 or newer")
+    try:
+        run(["rev-parse", "--git-dir"], folder=folder, env=dict(os.environ))
+    except StoreError as error:
+        reason = error.message
+    if "dubious ownership" in reason:
+        return RepositoryError(
+            "this repository belongs to another user, so git refuses it",
+            "git config --global --add safe.directory <its path>, if you trust it",
+        )
+    where = f"{folder!r} is" if folder else "this is"
+    return RepositoryError(
+        f"{where} not a git repository", "go into one, or make one with: git init"
+    )
+
+
+def status_of_git() -> int | None:
+    """0 when git can be run, None when there is no git."""
+    try:
+        return output(["--version"])[0]
+    except FileNotFoundError:
+        return None
+
+
+def output(arguments: Sequence[str], env: dict[str, str] | None = None) -> tuple[int, bytes]:
+    """Exit status and standard output of one git call; its error output is thrown away."""
+    if sys.platform == "win32":
+        return _output_by_subprocess(arguments, env)
+    env = environment() if env is None else env
+    read_end, write_end = os.pipe()
+    actions = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_DUP2, write_end, 1),
+        (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+    ]
+    try:
+        child = os.posix_spawnp("git", ["git", *arguments], env, file_actions=actions)
+    except FileNotFoundError:
+        os.close(read_end)
+        raise
+    finally:
+        os.close(write_end)
+    with os.fdopen(read_end, "rb") as stream:
+        data = stream.read()
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), data
+
+
+def _output_by_subprocess(
+    arguments: Sequence[str], env: dict[str, str] | None
+) -> tuple[int, bytes]:
+    import subprocess
+
+    done = subprocess.run(
+        ["git", *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        env=environment() if env is None else env,
+        check=False,
+    )
+    return done.returncode, done.stdout
+
+
+def run(
+    arguments: Sequence[str],
+    *,
+    folder: str = "",
+    data: bytes = b"",
+    env: dict[str, str] | None = None,
+    timeout: float | None = None,
+) -> bytes:
+    """Standard output of a git call that must succeed.
+
+    Raises StoreError with git's own last error line when it does not, or when ``timeout``
+    (seconds) runs out.
+    """
+    status, out, err = attempt(arguments, folder=folder, data=data, env=env, timeout=timeout)
+    if status != 0:
+        lines = err.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
+        raise StoreError(f"git {arguments[0]}: {lines[-1]}")
+    return out
+
+
+def attempt(
+    arguments: Sequence[str],
+    *,
+    folder: str = "",
+    data: bytes = b"",
+    env: dict[str, str] | None = None,
+    timeout: float | None = None,
+) -> tuple[int, bytes, bytes]:
+    """Exit status, standard output and error output of a git call; 124 when time ran out."""
+    import subprocess
+
+    where = ["-C", folder] if folder else []
+    try:
+        done = subprocess.run(
+            ["git", *where, *arguments],
+            input=data,
+            capture_output=True,
+            env=environment() if env is None else env,
+            timeout=timeout,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return 124, b"", b"no answer within the time limit"
+    return done.returncode, done.stdout, done.stderr
+
+
+class Git:
+    """Git calls on one repository, whatever the current folder and environment are."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self._where = [f"--git-dir={layout.git_dir}", "--literal-pathspecs"]
+        if layout.top:
+            self._where.append(f"--work-tree={layout.top}")
+
+    def output(self, *arguments: str) -> tuple[int, bytes]:
+        """As :func:`output`, in this repository, from the work tree's top."""
+        return output([*self._from_top(), *self._where, *arguments])
+
+    def run(self, *arguments: str, data: bytes = b"") -> bytes:
+        """As :func:`run`, in this repository."""
+        return run([*self._where, *arguments], folder=self.layout.top, data=data)
+
+    def attempt(
+        self, *arguments: str, data: bytes = b"", timeout: float | None = None
+    ) -> tuple[int, bytes, bytes]:
+        """As :func:`attempt`, in this repository."""
+        arguments_here = [*self._where, *arguments]
+        return attempt(arguments_here, folder=self.layout.top, data=data, timeout=timeout)
+
+    def config(self, name: str, default: str = "") -> str:
+        """A configured value, or the default."""
+        status, data = self.output("config", "--get", name)
+        return data.decode("utf-8", "replace").strip() if status == 0 else default
+
+    def blobs(self, entries: Sequence[tuple[str, str]], limit: int) -> Iterator[tuple[str, bytes]]:
+        """The content of (path, blob id) entries as (path, bytes), in two runs of git.
+
+        Blobs that are missing or longer than ``limit`` bytes come out empty.
+        """
+        if not entries:
+            return
+        asked = "".join(f"{blob}\n" for _, blob in entries).encode()
+        answers = self.run("cat-file", "--batch-check=%(objecttype) %(objectsize)", data=asked)
+        small = [
+            (path, blob)
+            for (path, blob), line in zip(entries, answers.splitlines(), strict=True)
+            if line.startswith(b"blob ") and int(line[5:]) <= limit
+        ]
+        usable = set(small)
+        yield from ((entry[0], b"") for entry in entries if entry not in usable)
+        asked = "".join(f"{blob}\n" for _, blob in small).encode()
+        data = self.run("cat-file", "--batch", "--buffer", data=asked)
+        at = 0
+        for path, _ in small:
+            end = data.index(b"\n", at)
+            size = int(data[at:end].rsplit(b" ", 1)[1])
+            yield path, data[end + 1 : end + 1 + size]
+            at = end + size + 2
+
+    def _from_top(self) -> list[str]:
+        return ["-C", self.layout.top] if self.layout.top else []

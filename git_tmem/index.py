@@ -1,0 +1,410 @@
+"""The search index: an SQLite shadow of ``refs/tmem/main``, rebuilt whenever in doubt.
+
+It lives in the common git directory, so all worktrees share it, and holds each record's
+own bytes, so a lookup reads no git object. It follows the ref by tree difference. Deleting
+it loses nothing; another version, a damaged file or an unknown tip means building it anew.
+Only the standard library is used here, because hooks come this way.
+
+Errors are indexed by their exact and near signature, paths by full and base name, symbols
+by full and last name, and words in full-text tables whose text is already split by
+``tokens``; that one tokeniser serves both sides.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from git_tmem import tokens
+from git_tmem.errors import InputError
+from git_tmem.git import Git, Layout
+from git_tmem.merge import SIZE_LIMIT
+from git_tmem.query import Match
+
+_VERSION = 1
+_SCHEMA = """
+create table meta (name text primary key, value text) without rowid;
+create table record (
+    number integer primary key,
+    id text not null unique,
+    session text not null,     -- agent and session id, joined by a space
+    title text not null,
+    ended integer not null,    -- seconds since the epoch, from the log
+    live integer not null,     -- 0 once another record supersedes it
+    document blob not null     -- the record's canonical bytes
+);
+create index record_session on record (session);
+create index record_ended on record (live, ended desc, id);
+create table gone (id text primary key, session text, reason text) without rowid;
+create table supersedes (old text, new text, primary key (old, new)) without rowid;
+create table damaged (path text primary key, reason text not null) without rowid;
+create table error (signature text not null, near text not null, number integer not null);
+create index error_signature on error (signature);
+create index error_near on error (near);
+create table path (path text not null, base text not null, number integer not null);
+create index path_path on path (path);
+create index path_base on path (base);
+create table symbol (name text not null, number integer not null);
+create index symbol_name on symbol (name);
+create virtual table words using fts5 (
+    intent, names, content, tokenize = "ascii tokenchars '_'"
+);
+create virtual table vocabulary using fts5vocab (words, 'row');
+"""
+#: Seconds a reader or writer waits for another before it goes its own way.
+_BUSY = 2.0
+#: Records whose words are looked at closely for one query.
+CANDIDATES = 64
+
+MAIN = "refs/tmem/main"
+
+
+class Row(NamedTuple):
+    """A record as listed: ``document`` is its canonical JSON."""
+
+    number: int
+    id: str
+    session: str
+    title: str
+    ended: int
+    live: bool
+    document: bytes
+
+
+class Index:
+    """The open index of one repository, up to date with the ref when it was opened."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self._git = Git(layout)
+        self._path = os.path.join(layout.own_dir, "index.sqlite")
+        self.tip = read_tip(layout)
+        self._db = self._open()
+
+    def __enter__(self) -> Index:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._db.close()
+
+    @staticmethod
+    def drop(layout: Layout) -> None:
+        """Delete the index file; the next one who opens it builds it anew."""
+        for suffix in ("", "-wal", "-shm"):
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(layout.own_dir, "index.sqlite") + suffix)
+
+    # Asking.
+
+    def rows(
+        self, where: str = "live = 1", values: Sequence[Any] = (), tail: str = ""
+    ) -> list[Row]:
+        """Records, newest session first; ``where`` and ``tail`` are our own SQL, never data."""
+        columns = "number, id, session, title, ended, live, document"
+        order = "order by ended desc, id"
+        query = f"select {columns} from record where {where} {order} {tail}"  # noqa: S608
+        return [Row(*row) for row in self._db.execute(query, values)]
+
+    def by_number(self, number: int) -> Row:
+        """One record by its row number."""
+        return self.rows("number = ?", (number,))[0]
+
+    def by_prefix(self, prefix: str) -> list[Row]:
+        """Records whose id starts with ``prefix`` (hex), superseded ones too."""
+        return self.rows("id >= ? and id < ?", (prefix, prefix + "g"), "limit 20")
+
+    def resolve(self, name: str) -> Row:
+        """The record an id or unique prefix of at least four hex digits names.
+
+        Raises InputError for one that is unknown, ambiguous or no id at all.
+        """
+        name = name.lower()
+        if not re.fullmatch(r"[0-9a-f]{4,64}", name):
+            raise InputError(f"{name!r} is no id of a record", "see the ids with: git tmem list")
+        rows = self.by_prefix(name)
+        if len(rows) > 1:
+            ids = ", ".join(row.id[:12] for row in rows[:5])
+            raise InputError(f"{name} is the start of {len(rows)} records", f"write more of: {ids}")
+        if rows:
+            return rows[0]
+        gone = [(other, why) for other, (_, why) in self.gone().items() if other.startswith(name)]
+        if gone:
+            raise InputError(f"{gone[0][0][:12]} was forgotten: {gone[0][1]}")
+        raise InputError(f"no record is called {name}", "see the ids with: git tmem list")
+
+    def by_session(self, session: str) -> list[Row]:
+        """Live records of one session, by agent and session id joined by a space."""
+        return self.rows("live = 1 and session = ?", (session,))
+
+    def count(self, table: str = "record where live = 1") -> int:
+        """Rows of one of our tables."""
+        return int(self._db.execute(f"select count(*) from {table}").fetchone()[0])  # noqa: S608
+
+    def gone(self) -> dict[str, tuple[str, str]]:
+        """Forgotten records: id -> (session, reason)."""
+        rows = self._db.execute("select id, session, reason from gone")
+        return {record: (session, reason) for record, session, reason in rows}
+
+    def damaged(self) -> list[tuple[str, str]]:
+        """Entries of the store that are no usable record: (path, reason)."""
+        return list(self._db.execute("select path, reason from damaged order by path"))
+
+    def with_error(self, column: str, value: str) -> dict[int, int]:
+        """Live records with an error's ``signature`` or ``near``: number -> how many share it."""
+        query = (
+            "select distinct error.number from error join record using (number)"  # noqa: S608
+            f" where error.{column} = ? and live = 1"
+        )
+        numbers = [row[0] for row in self._db.execute(query, (value,))]
+        return dict.fromkeys(numbers, len(numbers))
+
+    def with_names(self, table: str, column: str, names: Iterable[str]) -> dict[int, set[str]]:
+        """Live records that hold any of the names: number -> names found."""
+        found: dict[int, set[str]] = {}
+        query = (
+            f"select number from {table} join record using (number)"  # noqa: S608
+            f" where {table}.{column} = ? and live = 1"
+        )
+        for name in dict.fromkeys(names):
+            for (number,) in self._db.execute(query, (name,)):
+                found.setdefault(number, set()).add(name)
+        return found
+
+    def matches(self, words: Iterable[str]) -> list[Match]:
+        """Live records with any of the words, the best by FTS5's own rank first."""
+        query = " OR ".join(f'"{word}"' for word in words)
+        if not query:
+            return []
+        found = self._db.execute(
+            "select words.rowid, words.intent, words.names, words.content from words"
+            " join record on record.number = words.rowid"
+            " where words match ? and live = 1 order by rank, words.rowid limit ?",
+            (query, CANDIDATES),
+        )
+        return [Match(number, a.split(), b.split(), c.split()) for number, a, b, c in found]
+
+    def frequencies(self, words: Iterable[str]) -> dict[str, int]:
+        """In how many records each word stands."""
+        query = "select doc from vocabulary where term = ?"
+        found = {word: self._db.execute(query, (word,)).fetchone() for word in words}
+        return {word: row[0] if row else 0 for word, row in found.items()}
+
+    # Following the ref.
+
+    def _open(self) -> sqlite3.Connection:
+        """The index file, or one in memory where no file can be written."""
+        try:
+            os.makedirs(self.layout.own_dir, exist_ok=True)
+            return self._follow(self._path)
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError) and _is_refusal(error):
+                return self._follow(":memory:")
+            self.drop(self.layout)
+            return self._follow(self._path)
+        except OSError:
+            return self._follow(":memory:")
+
+    def _follow(self, path: str) -> sqlite3.Connection:
+        db = sqlite3.connect(path, timeout=_BUSY, isolation_level=None)
+        try:
+            version = _VERSION * 1000 + tokens.VERSION
+            found = db.execute("pragma user_version").fetchone()[0]
+            if found != version or self._known(db, "tip") != self.tip:
+                db.execute("pragma journal_mode = wal")
+                db.execute("pragma synchronous = off")  # a lost index is built anew
+                with _transaction(db):
+                    found = db.execute("pragma user_version").fetchone()[0]
+                    if found != version:
+                        _reset(db, version)
+                    self._catch_up(db)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _known(self, db: sqlite3.Connection, name: str) -> str:
+        row = db.execute("select value from meta where name = ?", (name,)).fetchone()
+        return row[0] if row else ""
+
+    def _catch_up(self, db: sqlite3.Connection) -> None:
+        """Apply what changed between the tree the index knows and the tip's."""
+        tree = self._tree(self.tip)
+        known = self._known(db, "tree")
+        changes = self._changes(known, tree) if known != tree else []
+        if changes is None:  # the old tree is gone: start over
+            _reset(db, db.execute("pragma user_version").fetchone()[0])
+            changes = self._changes("", tree) or []
+        taken = [path for path, blob in changes if not blob]
+        added = [(path, blob) for path, blob in changes if blob]
+        for path in taken:
+            _take_out(db, path)
+        for path, data in self._git.blobs(added, SIZE_LIMIT):
+            _put_in(db, path, data)
+        _mark_superseded(db)
+        rows = (("tip", self.tip), ("tree", tree))
+        db.executemany("insert or replace into meta values (?, ?)", rows)
+
+    def _tree(self, commit: str) -> str:
+        if not commit:
+            return ""
+        status, data = self._git.output("rev-parse", "--verify", "--quiet", f"{commit}^{{tree}}")
+        return data.decode("ascii").strip() if status == 0 else ""
+
+    def _changes(self, old: str, new: str) -> list[tuple[str, str]] | None:
+        """Changed paths with their new blob id ('' when gone); None when git cannot tell."""
+        if not new:
+            return None if old else []
+        if not old:
+            _, data = self._git.output("ls-tree", "-r", "-z", "--full-tree", new)
+            entries = [entry.partition(b"\t") for entry in data.split(b"\0") if entry]
+            return [(_text(path), _text(head.split()[2])) for head, _, path in entries]
+        status, data = self._git.output("diff-tree", "-r", "-z", "--no-renames", old, new)
+        if status != 0:
+            return None
+        fields = data.split(b"\0")
+        pairs = zip(fields[0::2], fields[1::2], strict=False)
+        return [
+            (_text(path), "" if head.endswith(b" D") else _text(head.split()[3]))
+            for head, path in pairs
+        ]
+
+
+def read_tip(layout: Layout) -> str:
+    """The commit ``refs/tmem/main`` is at: the loose file if there is one, else git is asked."""
+    try:
+        with open(os.path.join(layout.common_dir, *MAIN.split("/")), encoding="ascii") as stream:
+            tip = stream.read(128).strip()
+        if len(tip) in (40, 64):
+            return tip
+    except (OSError, ValueError):
+        pass
+    status, data = Git(layout).output("rev-parse", "--verify", "--quiet", MAIN)
+    return data.decode("ascii").strip() if status == 0 else ""
+
+
+@contextlib.contextmanager
+def _transaction(db: sqlite3.Connection) -> Iterator[None]:
+    db.execute("begin immediate")
+    try:
+        yield
+    except BaseException:
+        db.execute("rollback")
+        raise
+    db.execute("commit")
+
+
+def _reset(db: sqlite3.Connection, version: int) -> None:
+    """An empty index of this version. ``executescript`` would commit, so one by one."""
+    names = db.execute(
+        "select type, name from sqlite_master where type = 'table' and name in"
+        " ('meta', 'record', 'gone', 'supersedes', 'damaged', 'error', 'path', 'symbol',"
+        "  'words', 'vocabulary') order by name != 'vocabulary'"
+    ).fetchall()
+    for _, name in names:
+        db.execute(f"drop table {name}")
+    statement = ""
+    for line in _SCHEMA.splitlines():
+        statement += line + "\n"
+        if sqlite3.complete_statement(statement):
+            db.execute(statement)
+            statement = ""
+    db.execute(f"pragma user_version = {version}")
+
+
+def _is_refusal(error: sqlite3.OperationalError) -> bool:
+    """Whether SQLite could not use the file at all, as opposed to finding it damaged."""
+    return any(word in str(error) for word in ("readonly", "unable to open", "locked", "full"))
+
+
+def _put_in(db: sqlite3.Connection, path: str, data: bytes) -> None:
+    """One entry of the store: a record, a tombstone, or something that is reported."""
+    from git_tmem import merge, schema
+    from git_tmem.errors import TmemError
+    from git_tmem.playbook import record_id
+
+    if path == merge.FORMAT_PATH:
+        return
+    match = merge.RECORD_PATH.fullmatch(path)
+    try:
+        if match is None:
+            raise TmemError("no name of a record")
+        document = schema.parse(data, "it")
+        if match["room"] == "gone":
+            values = (
+                match["id"],
+                str(document.get("session", "")),
+                str(document.get("reason", "")),
+            )
+            db.execute("insert or replace into gone values (?, ?, ?)", values)
+            return
+        if record_id(data) != match["id"]:
+            raise TmemError("its content is not what its name says")
+        _insert(db, match["id"], document, data)
+    except (TmemError, KeyError, TypeError, AttributeError, ValueError) as error:
+        reason = error.message if isinstance(error, TmemError) else "not the shape of a record"
+        db.execute("insert or replace into damaged values (?, ?)", (path, reason))
+
+
+def _insert(db: sqlite3.Connection, name: str, document: dict[str, Any], data: bytes) -> None:
+    """A record and all its keys. Raises KeyError, TypeError or ValueError for a wrong shape."""
+    from git_tmem.playbook import from_document
+
+    playbook = from_document(document)
+    session = f"{playbook.agent} {playbook.session}"
+    values = (name, session, playbook.title, int(playbook.ended), data)
+    number = db.execute(
+        "insert into record (id, session, title, ended, live, document) values (?, ?, ?, ?, 1, ?)",
+        values,
+    ).lastrowid
+    old = [(other, name) for other in playbook.supersedes]
+    db.executemany("insert or ignore into supersedes values (?, ?)", old)
+    errors = [(repair.signature, repair.near, number) for repair in playbook.repairs]
+    db.executemany("insert into error values (?, ?, ?)", errors)
+    paths = dict.fromkeys((*playbook.files, *(step.path for step in playbook.steps if step.path)))
+    rows = [(path, path.rpartition("/")[2], number) for path in paths]
+    db.executemany("insert into path values (?, ?, ?)", rows)
+    symbols = dict.fromkeys(name for step in playbook.steps for name in step.symbols)
+    names = {part for name in symbols for part in (name, name.rpartition(".")[2])}
+    db.executemany("insert into symbol values (?, ?)", [(name, number) for name in sorted(names)])
+    content = [
+        *(step.reason for step in playbook.steps),
+        *(line for step in playbook.steps for line in step.diff),
+        *(repair.error for repair in playbook.repairs),
+        *playbook.checks,
+    ]
+    fields = ([playbook.title, *playbook.intent], [*paths, *symbols], content)
+    texts = [" ".join(tokens.tokens("\n".join(map(str, field)))) for field in fields]
+    db.execute(
+        "insert into words (rowid, intent, names, content) values (?, ?, ?, ?)", (number, *texts)
+    )
+
+
+def _take_out(db: sqlite3.Connection, path: str) -> None:
+    db.execute("delete from damaged where path = ?", (path,))
+    room, _, rest = path.partition("/")
+    name = rest.rpartition("/")[2].removesuffix(".json")
+    if room == "gone":
+        db.execute("delete from gone where id = ?", (name,))
+        return
+    row = db.execute("select number from record where id = ?", (name,)).fetchone()
+    if row is None:
+        return
+    db.execute("delete from supersedes where new = ?", (name,))
+    for table in ("record", "error", "path", "symbol"):
+        db.execute(f"delete from {table} where number = ?", row)  # noqa: S608
+    db.execute("delete from words where rowid = ?", row)
+
+
+def _mark_superseded(db: sqlite3.Connection) -> None:
+    db.execute(
+        "update record set live = id not in (select old from supersedes)"
+        " where live != (id not in (select old from supersedes))"
+    )
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")

@@ -1,0 +1,69 @@
+"""Merging two stores: set union of records, and a tombstone always wins.
+
+There are no conflicts, because records never change: one path can only ever hold one
+content. The table, for a record ``R`` and its tombstone ``T``:
+
+======================  ======================  =================
+ours                    theirs                  merged
+======================  ======================  =================
+R                       (nothing) or R          R
+(nothing)               R                       R
+R or (nothing)          T                       T, R taken out
+T                       R or (nothing)          T
+R, R' superseding it    T                       T and R'
+======================  ======================  =================
+
+So merging is commutative, associative and idempotent, and needs no merge base.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+#: The only names a store's tree may have; all else is ignored and reported.
+RECORD_PATH = re.compile(
+    r"(?P<room>mem|gone)/(?P<fan>[0-9a-f]{2})/(?P<id>(?P=fan)[0-9a-f]{62})\.json"
+)
+FORMAT_PATH = "format.json"
+#: Bytes of the largest record that is stored or accepted.
+SIZE_LIMIT = 256 * 1024
+
+
+def record_path(room: str, record: str) -> str:
+    """Where a record (room ``mem``) or its tombstone (``gone``) lies in the tree."""
+    return f"{room}/{record[:2]}/{record}.json"
+
+
+def merge_trees(ours: Mapping[str, str], theirs: Mapping[str, str]) -> dict[str, str]:
+    """The union of two stores, each as path -> blob id, in sorted order of paths.
+
+    Where both sides hold a tombstone for one record with different reasons, the smaller
+    blob id is taken, so that both sides agree.
+    """
+    union = {
+        path: min(filter(None, (ours.get(path), theirs.get(path))))
+        for path in sorted({*ours, *theirs})
+    }
+    gone = {match["id"] for path in union if (match := _match("gone", path))}
+    dead = {record_path("mem", record) for record in gone}
+    return {path: blob for path, blob in union.items() if path not in dead}
+
+
+def merge_lines(ours: Iterable[str], theirs: Iterable[str], gone: Iterable[str]) -> list[str]:
+    """The union of two notes: sorted unique lines, without those of forgotten records.
+
+    A line starts with an abbreviated record id; ``gone`` holds full ids.
+    """
+    dead = {record[:NOTE_ABBREV] for record in gone}
+    lines = {line.strip() for line in (*ours, *theirs)}
+    return sorted(line for line in lines if line and line.split(" ", 1)[0] not in dead)
+
+
+#: Hex digits of a record id in a note; with 48 bits, chance does not make two alike.
+NOTE_ABBREV = 12
+
+
+def _match(room: str, path: str) -> re.Match[str] | None:
+    match = RECORD_PATH.fullmatch(path)
+    return match if match and match["room"] == room else None

@@ -1,0 +1,304 @@
+"""Sharing: fetch into tracking refs, merge as set union, push, all by the user's own git.
+
+Never a forced push, never a refspec in the user's configuration, never a branch. A fetch
+fills ``refs/tmem-remote/<remote>/``; merging is a second, offline step.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from git_tmem import merge, schema
+from git_tmem.errors import InputError, RemoteError, TmemError
+from git_tmem.git import Git
+from git_tmem.playbook import record_id
+from git_tmem.render import plain
+from git_tmem.repo import EMPTY_TREE, Repository
+from git_tmem.store import MAIN, NOTES, Store
+
+TRACKING = "refs/tmem-remote"
+#: Fetch, merge and push again at most this often when others keep pushing.
+_ROUNDS = 5
+#: Seconds one fetch or push may take.
+_TIMEOUT = 120.0
+#: Records accepted in one fetch, so that a hostile remote cannot fill the disk unseen.
+_MOST = 100_000
+_NOTE_LINE = re.compile(r"[0-9a-f]{12} [^\x00-\x1f\x7f]{0,400}")
+_NAME = re.compile(r"[^\s\-:][^\s:]*")
+
+
+class Merged(NamedTuple):
+    """What a merge brought: records added, records taken out by tombstones, entries refused
+    as (path, reason)."""
+
+    added: int
+    removed: int
+    refused: tuple[tuple[str, str], ...]
+
+
+class Pushed(NamedTuple):
+    """What a push did: how many records the remote now has, and how many were new to it."""
+
+    records: int
+    published: int
+
+
+def check_remote(git: Git, remote: str) -> str:
+    """A configured remote's name. Raises RemoteError when there is none of that name."""
+    _, data = git.output("remote")
+    names = data.decode("utf-8", "replace").split()
+    if remote in names and _NAME.fullmatch(remote):
+        return remote
+    if not names:
+        raise RemoteError("this repository has no remote", "git remote add origin URL")
+    raise RemoteError(f"no remote is called {remote!r}", f"there is: {', '.join(names)}")
+
+
+def default_remote(git: Git) -> str:
+    """The remote of the current branch, else the only one, else origin."""
+    _, data = git.output("symbolic-ref", "--short", "--quiet", "HEAD")
+    branch = data.decode("utf-8", "replace").strip()
+    configured = git.config(f"branch.{branch}.remote") if branch else ""
+    if configured and configured != ".":
+        return configured
+    _, data = git.output("remote")
+    names = data.decode("utf-8", "replace").split()
+    return names[0] if len(names) == 1 else "origin"
+
+
+def fetch(repository: Repository, remote: str) -> Merged:
+    """Fetch a remote's records and merge them. Raises RemoteError when it does not answer."""
+    check_remote(repository.git, remote)
+    arguments = [
+        "fetch",
+        "--no-tags",
+        "--no-write-fetch-head",
+        "--prune",
+        "--quiet",
+        "--no-auto-gc",
+    ]
+    status, _, error = repository.git.attempt(
+        "-c",
+        "fetch.fsckObjects=true",
+        *arguments,
+        remote,
+        f"+refs/tmem/*:{TRACKING}/{remote}/*",
+        f"+refs/notes/tmem*:{TRACKING}/{remote}/notes/tmem*",
+        timeout=_TIMEOUT,
+    )
+    if status != 0:
+        raise RemoteError(f"fetch from {remote}: {_reason(error)}", "nothing was changed here")
+    return merge_from(repository, remote)
+
+
+def merge_from(repository: Repository, remote: str) -> Merged:
+    """Merge what was last fetched from a remote; offline. Merging twice changes nothing."""
+    theirs = repository.ref(f"{TRACKING}/{remote}/main")
+    merged = Merged(0, 0, ())
+    if theirs:
+        merged = _merge_main(repository, theirs)
+    notes = repository.ref(f"{TRACKING}/{remote}/notes/tmem")
+    if notes:
+        _merge_notes(repository, notes)
+    return merged
+
+
+def _merge_main(repository: Repository, theirs: str) -> Merged:
+    store = Store(repository)
+    their_files = repository.files(repository.tree_of(theirs))
+    with store.lock():
+        for _ in range(_ROUNDS * 4):
+            old = store.tip()
+            if old and _is_ancestor(repository.git, theirs, old):
+                return Merged(0, 0, ())
+            ours = _ids(repository, old)
+            usable, refused = _usable(repository.git, their_files, ours)
+            union = merge.merge_trees(ours, usable)
+            if _advance(store, old, theirs, ours, union, clean=not refused):
+                added = [path for path in union if path.startswith("mem/") and path not in ours]
+                taken = [path for path in ours if path not in union]
+                return Merged(len(added), len(taken), refused)
+            time.sleep(random.uniform(0.002, 0.05))  # noqa: S311
+    raise RemoteError("the local records are being changed by others", "try again")
+
+
+def _advance(
+    store: Store, old: str, theirs: str, ours: dict[str, str], union: dict[str, str], clean: bool
+) -> bool:
+    """Move the ref to the merged state: by fast-forward when theirs has all that is ours."""
+    repository = store.repository
+    if clean and (not old or _is_ancestor(repository.git, old, theirs)):
+        return repository.move_ref(MAIN, old, theirs, "tmem: fetch")
+    start = old or store.root()
+    edits = {path: oid for path, oid in union.items() if ours.get(path) != oid}
+    edits.update({path: "" for path in ours if path not in union})
+    tree = repository.edit_tree(repository.tree_of(start), edits)
+    return store.publish_merge(MAIN, old, start, tree, theirs)
+
+
+def _usable(
+    git: Git, theirs: Mapping[str, tuple[int, str]], ours: Mapping[str, str]
+) -> tuple[dict[str, str], tuple[tuple[str, str], ...]]:
+    """Entries of a fetched tree that may be taken over, and the refused ones with reasons.
+
+    Only a plain file of a record's name, whose content has that id and passes the schema,
+    is taken; one bad entry never hides the rest.
+    """
+    usable = {path: oid for path, (_, oid) in theirs.items() if ours.get(path) == oid}
+    refused = []
+    fresh: list[tuple[str, str]] = []
+    for path, (mode, oid) in theirs.items():
+        if path in usable or path == merge.FORMAT_PATH:
+            continue
+        if merge.RECORD_PATH.fullmatch(path) and mode == 0o100644 and len(fresh) < _MOST:
+            fresh.append((path, oid))
+        else:
+            refused.append((path, "no name or mode of a record"))
+    for path, data in git.blobs(fresh, merge.SIZE_LIMIT):
+        try:
+            check_entry(path, data)
+        except TmemError as error:
+            refused.append((path, error.message))
+        else:
+            usable[path] = theirs[path][1]
+    return usable, tuple(sorted(refused))
+
+
+def check_entry(path: str, data: bytes) -> None:
+    """Raise InputError unless ``data`` is the record or tombstone that ``path`` names."""
+    match = merge.RECORD_PATH.fullmatch(path)
+    if match is None:
+        raise InputError("no name of a record")
+    if not data:
+        raise InputError(f"missing, empty or larger than {merge.SIZE_LIMIT} bytes")
+    document = schema.parse(data, "it")
+    if match["room"] == "gone":
+        schema.validate(document, "tombstone", "it")
+        if document["id"] != match["id"]:
+            raise InputError("it names another record")
+        return
+    if record_id(data) != match["id"]:
+        raise InputError("its content is not what its name says")
+    schema.validate(document, "playbook", "it")
+
+
+def _merge_notes(repository: Repository, theirs: str) -> None:
+    store = Store(repository)
+    gone = [path for path in _ids(repository, store.tip()) if path.startswith("gone/")]
+    dead = [path.rpartition("/")[2].removesuffix(".json") for path in gone]
+    with store.lock():
+        for _ in range(_ROUNDS * 4):
+            old = repository.ref(NOTES)
+            if old and _is_ancestor(repository.git, theirs, old):
+                return
+            edits = _note_edits(repository, old, theirs, dead)
+            base = repository.tree_of(old) if old else EMPTY_TREE
+            tree = repository.edit_tree(base, edits)
+            ahead = not old or _is_ancestor(repository.git, old, theirs)
+            if ahead and tree == repository.tree_of(theirs):
+                moved = repository.move_ref(NOTES, old, theirs, "tmem: fetch")
+            else:
+                moved = store.publish_merge(NOTES, old, old, tree, theirs)
+            if moved:
+                return
+            time.sleep(random.uniform(0.002, 0.05))  # noqa: S311
+    raise RemoteError("the local notes are being changed by others", "try again")
+
+
+def _note_edits(
+    repository: Repository, old: str, theirs: str, dead: Iterable[str]
+) -> dict[str, str]:
+    """Blobs to put so that every note has the lines of both sides; paths lose git's fan-out."""
+    ours = {path.replace("/", ""): (path, oid) for path, oid in _ids(repository, old).items()}
+    other = {path.replace("/", ""): oid for path, oid in _ids(repository, theirs).items()}
+    differing = {
+        commit: oid
+        for commit, oid in other.items()
+        if re.fullmatch(r"[0-9a-f]{40,64}", commit) and ours.get(commit, ("", ""))[1] != oid
+    }
+    mine = [(commit, ours[commit][1]) for commit in differing if commit in ours]
+    texts = dict(repository.git.blobs(mine, merge.SIZE_LIMIT))
+    edits = {}
+    for commit, data in repository.git.blobs(list(differing.items()), merge.SIZE_LIMIT):
+        lines = [line for line in _lines(data) if _NOTE_LINE.fullmatch(line)]
+        merged = merge.merge_lines(_lines(texts.get(commit, b"")), lines, dead)
+        text = "".join(f"{line}\n" for line in merged)
+        path = ours[commit][0] if commit in ours else f"{commit[:2]}/{commit[2:]}"
+        edits[path] = repository.write_blob(text.encode()) if text else ""
+    return edits
+
+
+def push(repository: Repository, remote: str) -> Pushed:
+    """Publish records and notes; when others were faster, fetch, merge and try again.
+
+    Raises RemoteError, naming how many records stay unpublished, when that does not succeed.
+    """
+    check_remote(repository.git, remote)
+    for attempt in range(_ROUNDS):
+        tips = {ref: tip for ref in (MAIN, NOTES) if (tip := repository.ref(ref))}
+        if MAIN not in tips:
+            return Pushed(0, 0)
+        waiting = len(unpublished(repository, remote))
+        status, out, error = _push_once(repository.git, remote, list(tips))
+        if status == 0:
+            _remember(repository, remote, tips)
+            return Pushed(_count(repository, tips[MAIN]), waiting)
+        if not any(line.startswith(b"!") for line in out.splitlines()):
+            break
+        time.sleep(random.uniform(0, 0.1 * attempt))  # noqa: S311
+        fetch(repository, remote)
+    raise RemoteError(
+        f"push to {remote}: {_reason(error, out)}; {waiting} records stay unpublished",
+        "they are safe in this clone; run git tmem push again later",
+    )
+
+
+def unpublished(repository: Repository, remote: str) -> list[str]:
+    """Store paths that the remote, as last seen, does not have."""
+    theirs = _ids(repository, repository.ref(f"{TRACKING}/{remote}/main"))
+    ours = _ids(repository, repository.ref(MAIN))
+    return [path for path in ours if path not in theirs and path != merge.FORMAT_PATH]
+
+
+def _push_once(git: Git, remote: str, refs: list[str]) -> tuple[int, bytes, bytes]:
+    specs = [f"{ref}:{ref}" for ref in refs]
+    arguments = ["push", "--porcelain", "--no-verify", "--quiet", remote, *specs]
+    return git.attempt(*arguments, timeout=_TIMEOUT)
+
+
+def _remember(repository: Repository, remote: str, tips: Mapping[str, str]) -> None:
+    """Note in the tracking refs what the remote has now, as a fetch would."""
+    names = {MAIN: f"{TRACKING}/{remote}/main", NOTES: f"{TRACKING}/{remote}/notes/tmem"}
+    for ref, tip in tips.items():
+        name = names[ref]
+        repository.move_ref(name, repository.ref(name), tip, "tmem: push")
+
+
+def _count(repository: Repository, tip: str) -> int:
+    return sum(path.startswith("mem/") for path in _ids(repository, tip))
+
+
+def _ids(repository: Repository, commit: str) -> dict[str, str]:
+    tree = repository.tree_of(commit) if commit else ""
+    return {path: oid for path, (_, oid) in repository.files(tree).items()}
+
+
+def _is_ancestor(git: Git, old: str, new: str) -> bool:
+    return git.output("merge-base", "--is-ancestor", old, new)[0] == 0
+
+
+def _lines(data: bytes) -> list[str]:
+    return data.decode("utf-8", "replace").splitlines()
+
+
+def _reason(error: bytes, out: bytes = b"") -> str:
+    """Git's own words for a failure, on one line."""
+    refused = [line for line in _lines(out) if line.startswith("!")]
+    said = [line for line in _lines(error) if line.strip() and not line.startswith("hint:")]
+    lines = [line.partition("fatal: ")[2] or line.partition("error: ")[2] for line in said]
+    line = next(filter(None, lines), "") or (said or refused or ["no reason given"])[-1]
+    return plain(" ".join(line.split()))[:300]

@@ -1,0 +1,376 @@
+"""The one door to dulwich: objects and refs as our own values, in hex and text.
+
+Objects are written first and freely; a ref moves last, by compare-and-swap. So a failure
+leaves at most objects that nobody refers to. Objects go through a writer of our own,
+because dulwich takes a lock file per object (which a killed process leaves behind for
+ever) and does not flush it to the disk; its temporary names are git's, so ``git gc``
+sweeps what a crash leaves.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import zlib
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from dulwich.errors import NotGitRepository, NotTreeError
+from dulwich.file import FileLocked
+from dulwich.object_store import tree_lookup_path
+from dulwich.objects import ZERO_SHA, Blob, Commit, ObjectID, ShaFile, Tree
+from dulwich.refs import Ref
+from dulwich.repo import Repo, UnsupportedExtension, UnsupportedVersion
+
+from git_tmem.errors import InputError, RepositoryError, StoreError
+from git_tmem.git import Git, Layout, discover
+from git_tmem.probes.base import Unknowable
+
+_FILE = 0o100644
+_FOLDER = 0o040000
+EMPTY_TREE = Tree().id.decode("ascii")
+#: More new objects than this go into one pack: loose ones cost eight times the disk.
+_LOOSE = 100
+
+
+class Identity(NamedTuple):
+    """Who writes a commit, and the time zone offset in seconds."""
+
+    name: str
+    email: str
+
+    @property
+    def line(self) -> str:
+        """``name <email>``, free of what git's own checks refuse."""
+        clean = str.maketrans(dict.fromkeys("<>\n\r\0", ""))
+        name = self.name.translate(clean).strip(" .,:;\"'") or "unknown"
+        return f"{name} <{self.email.translate(clean).strip()}>"
+
+
+#: Who signs a record when git knows no identity.
+NOBODY = Identity("git-tmem", "git-tmem@localhost")
+
+
+class Repository:
+    """One repository, opened lazily; use as a context manager so that files are closed."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.git = Git(layout)
+        self._opened: Repo | None = None
+        self._new: dict[ObjectID, ShaFile] = {}
+
+    @classmethod
+    def open(cls, folder: str = "") -> Repository:
+        """The repository that git would use from ``folder``. Raises RepositoryError."""
+        return cls(discover(folder))
+
+    def __enter__(self) -> Repository:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
+
+    @property
+    def _repo(self) -> Repo:
+        if self._opened is None:
+            self._opened = _open(self.layout)
+        return self._opened
+
+    # Reading.
+
+    def resolve(self, revision: str) -> str:
+        """The commit id a revision names, in git's own syntax. Raises InputError."""
+        asked = ["rev-parse", "--verify", "--quiet", "--end-of-options"]
+        status, data = self.git.output(*asked, f"{revision}^{{commit}}")
+        if status != 0:
+            raise InputError(f"{revision!r} names no commit here", "see: git log --oneline --all")
+        return data.decode("ascii").strip()
+
+    def head(self) -> str:
+        """The commit HEAD is at, '' before the first commit."""
+        status, data = self.git.output("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        return data.decode("ascii").strip() if status == 0 else ""
+
+    def branch(self) -> str:
+        """The branch HEAD is on, '' when detached."""
+        status, data = self.git.output("symbolic-ref", "--short", "--quiet", "HEAD")
+        return data.decode("utf-8", "replace").strip() if status == 0 else ""
+
+    def identity(self) -> Identity:
+        """The user as git knows them, NOBODY when it does not."""
+        status, data = self.git.output("var", "GIT_AUTHOR_IDENT")
+        name, bracket, rest = data.decode("utf-8", "replace").partition(" <")
+        if status != 0 or not bracket:
+            return NOBODY
+        return Identity(name, rest.partition(">")[0])
+
+    def ref(self, name: str) -> str:
+        """The object id a ref points at, '' when there is no such ref."""
+        try:
+            found: bytes = self._repo.refs[_ref(name)]
+            return found.decode("ascii")
+        except KeyError:
+            return ""
+
+    def tree_of(self, commit: str) -> str:
+        """The tree id of a commit. Raises StoreError when it is no readable commit."""
+        found = self._new.get(_oid(commit)) or self._object(commit)
+        if not isinstance(found, Commit):
+            raise StoreError(f"{commit[:12]} is not a commit", "see: git fsck")
+        return found.tree.decode("ascii")
+
+    def time_of(self, commit: str) -> int:
+        """The committer's time of a commit, in seconds since the epoch."""
+        found = self._new.get(_oid(commit)) or self._object(commit)
+        return int(found.commit_time) if isinstance(found, Commit) else 0
+
+    def blob(self, blob_id: str) -> bytes:
+        """The bytes of a blob. Raises StoreError when it is missing."""
+        found = self._object(blob_id)
+        if not isinstance(found, Blob):
+            raise StoreError(f"{blob_id[:12]} is not a blob", "see: git fsck")
+        return found.as_raw_string()
+
+    def entry(self, tree: str, path: str) -> str:
+        """The blob id at a path below a tree, '' when there is none."""
+        if not tree:
+            return ""
+        try:
+            _, oid = tree_lookup_path(self._repo.__getitem__, _oid(tree), path.encode())
+        except (KeyError, NotTreeError):
+            return ""
+        return oid.decode("ascii")
+
+    def files(self, tree: str) -> dict[str, tuple[int, str]]:
+        """Every entry below a tree: path -> (mode, object id). Names as git stores them."""
+        if not tree:
+            return {}
+        data = self.git.run("ls-tree", "-r", "-z", "--full-tree", tree)
+        entries = (entry.partition(b"\t") for entry in data.split(b"\0") if entry)
+        return {
+            os.fsdecode(path): (int(head.split()[0], 8), head.split()[2].decode("ascii"))
+            for head, _, path in entries
+        }
+
+    def view(self, commit: str) -> RevisionView:
+        """A commit's tree as a view for probes, without a checkout."""
+        return RevisionView(self, self.tree_of(commit))
+
+    def _object(self, oid: str) -> ShaFile:
+        try:
+            return self._repo[_oid(oid)]
+        except (KeyError, ValueError, zlib.error, AssertionError) as error:
+            raise StoreError(f"git object {oid[:12]} cannot be read", "see: git fsck") from error
+
+    # Writing.
+
+    def write_blob(self, data: bytes) -> str:
+        """The id of a new blob."""
+        return self._keep(Blob.from_string(data))
+
+    def write_commit(
+        self,
+        tree: str,
+        parents: Iterable[str],
+        message: str,
+        identity: Identity = NOBODY,
+        time: int = 0,
+        zone: int = 0,
+    ) -> str:
+        """The id of a new commit; ``time`` in seconds, ``zone`` in seconds east of UTC."""
+        commit = Commit()
+        commit.tree = _oid(tree)
+        commit.parents = [_oid(parent) for parent in parents]
+        commit.author = commit.committer = identity.line.encode("utf-8", "replace")
+        commit.author_time = commit.commit_time = time
+        commit.author_timezone = commit.commit_timezone = zone
+        commit.encoding = None
+        commit.message = message.replace("\0", "").encode("utf-8", "replace")
+        return self._keep(commit)
+
+    def edit_tree(self, tree: str, edits: Mapping[str, str]) -> str:
+        """A tree with blobs put at (or, for '', taken from) paths; only touched folders are
+        read and written. An empty tree is a tree too; '' stands for one that is not there."""
+        here = self._tree(tree)
+        below: dict[str, dict[str, str]] = {}
+        for path, blob_id in edits.items():
+            name, slash, rest = path.partition("/")
+            if slash:
+                below.setdefault(name, {})[rest] = blob_id
+            else:
+                _place(here, name, _FILE, blob_id)
+        for name, inner in below.items():
+            known = here[name.encode()][1].decode("ascii") if name.encode() in here else ""
+            left = self.edit_tree(known, inner)
+            _place(here, name, _FOLDER, "" if left == EMPTY_TREE else left)
+        return self._keep(here)
+
+    def _tree(self, tree: str) -> Tree:
+        if tree in ("", EMPTY_TREE):
+            return Tree()
+        found = self._new.get(_oid(tree)) or self._object(tree)
+        if not isinstance(found, Tree):
+            raise StoreError(f"{tree[:12]} is not a tree", "see: git fsck")
+        copied = found.copy()
+        assert isinstance(copied, Tree)  # noqa: S101 - for the type checker alone
+        return copied
+
+    def _keep(self, made: ShaFile) -> str:
+        """Remember an object until ``flush``; its id now."""
+        self._new[made.id] = made
+        return made.id.decode("ascii")
+
+    def discard(self) -> None:
+        """Drop remembered objects that turned out not to be needed."""
+        self._new = {}
+
+    def flush(self) -> None:
+        """Put remembered objects on the disk, contents before what refers to them.
+
+        Raises StoreError when the disk refuses; the refs still say what they said.
+        """
+        new, self._new = self._new, {}
+        try:
+            if len(new) > _LOOSE:
+                self._repo.object_store.add_objects([(made, None) for made in new.values()])
+            else:
+                for made in new.values():
+                    _write_loose(os.path.join(self.layout.common_dir, "objects"), made)
+        except OSError as error:
+            raise StoreError(f"git objects could not be written: {error.strerror}") from error
+
+    def move_ref(self, name: str, old: str, new: str, reason: str, by: Identity = NOBODY) -> bool:
+        """Move a ref from ``old`` ('' for: must not exist) to ``new``; False when it is not there
+        any more. Raises StoreError when the disk refuses."""
+        try:
+            return self._repo.refs.set_if_equals(
+                _ref(name),
+                _oid(old) if old else ZERO_SHA,
+                _oid(new),
+                committer=by.line.encode("utf-8", "replace"),
+                message=reason.replace("\n", " ").encode("utf-8", "replace"),
+            )
+        except FileLocked:
+            return False
+        except FileNotFoundError:  # git gc took the empty folder away at this moment
+            return False
+        except OSError as error:
+            raise StoreError(f"{name} could not be moved: {error.strerror}") from error
+
+    def drop_ref(self, name: str, old: str) -> bool:
+        """Delete a ref that still points at ``old``."""
+        return self._repo.refs.remove_if_equals(_ref(name), _oid(old))
+
+
+class RevisionView:
+    """Answers probes from a tree: names and ids by dulwich, nothing is checked out."""
+
+    def __init__(self, repository: Repository, tree: str) -> None:
+        self._repository = repository
+        self._root = tree
+        self._folders: dict[str, dict[str, tuple[int, str]] | None] = {}
+        self._all: dict[str, tuple[int, str]] | None = None
+
+    def prime(self, paths: Iterable[str]) -> None:
+        """Nothing to do: folders are read once, when first asked for."""
+
+    def blob(self, path: str) -> str | None:
+        """The blob id at a path. Raises Unknowable below a submodule or in a partial clone."""
+        mode, oid = self._entry(path)
+        return oid if mode & 0o170000 in (0o100000, 0o120000) else None
+
+    def read(self, path: str) -> bytes | None:
+        """The file's bytes, None when no regular file is there."""
+        mode, oid = self._entry(path)
+        if mode & 0o170000 != 0o100000:
+            return None
+        try:
+            return self._repository.blob(oid)
+        except StoreError as error:
+            raise Unknowable("its content is not in this clone") from error
+
+    def is_dir(self, path: str) -> bool:
+        """Whether a folder is there."""
+        return self._entry(path)[0] == _FOLDER
+
+    def find(self, blob_id: str) -> list[str]:
+        """Paths that hold exactly this blob."""
+        if self._all is None:
+            self._all = self._repository.files(self._root)
+        return [path for path, (_, oid) in self._all.items() if oid == blob_id]
+
+    def _entry(self, path: str) -> tuple[int, str]:
+        parent, _, name = path.rpartition("/")
+        folder = self._folder(parent)
+        return (folder or {}).get(name, (0, ""))
+
+    def _folder(self, path: str) -> dict[str, tuple[int, str]] | None:
+        if path not in self._folders:
+            mode, oid = (_FOLDER, self._root) if not path else self._entry(path)
+            if mode == 0o160000:
+                raise Unknowable("it lies in a submodule")
+            self._folders[path] = self._read_folder(oid) if mode == _FOLDER else None
+        return self._folders[path]
+
+    def _read_folder(self, tree: str) -> dict[str, tuple[int, str]]:
+        try:
+            items = self._repository._tree(tree).items()
+        except StoreError as error:
+            raise Unknowable("its folder is not in this clone") from error
+        return {os.fsdecode(name): (mode, oid.decode("ascii")) for name, mode, oid in items}
+
+
+def _open(layout: Layout) -> Repo:
+    try:
+        opened = Repo(layout.common_dir)  # shared by all worktrees, as our refs are
+    except UnsupportedExtension as error:
+        raise RepositoryError(
+            f"this repository uses a git extension not handled yet: {error}"
+        ) from error
+    except (UnsupportedVersion, NotGitRepository, OSError) as error:
+        raise RepositoryError(f"this repository cannot be opened: {error}") from error
+    if opened.object_format.name != "sha1":
+        opened.close()
+        raise RepositoryError("repositories with SHA-256 object names are not handled yet")
+    return opened
+
+
+def _place(tree: Tree, name: str, mode: int, oid: str) -> None:
+    if oid:
+        tree[name.encode()] = (mode, _oid(oid))
+    elif name.encode() in tree:
+        del tree[name.encode()]
+
+
+def _write_loose(folder: str, made: ShaFile) -> None:
+    """One object as git writes it: temporary file, flushed, moved into place."""
+    name = made.id.decode("ascii")
+    target = os.path.join(folder, name[:2], name[2:])
+    with contextlib.suppress(OSError):
+        if os.path.getsize(target) > 0:
+            os.utime(target)  # so that a running gc takes it for new
+            return
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    temporary = os.path.join(folder, name[:2], f"tmp_obj_{os.getpid()}_{name[2:10]}")
+    try:
+        with open(temporary, "wb") as stream:
+            stream.write(made.as_legacy_object())
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, 0o444)
+        os.replace(temporary, target)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _oid(text: str) -> ObjectID:
+    return ObjectID(text.encode("ascii"))
+
+
+def _ref(name: str) -> Ref:
+    return Ref(name.encode("ascii"))

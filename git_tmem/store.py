@@ -1,0 +1,276 @@
+"""Records under ``refs/tmem/main``, the notes that point at them, and local raw traces.
+
+Format of the tree of ``refs/tmem/main`` (history: 1 is the first)::
+
+    format.json                  {"format": 1, "kind": "store"}
+    mem/<xx>/<id>.json           a record, canonical JSON; <id> is its SHA-256
+    gone/<xx>/<id>.json          a tombstone: forgotten, with the reason
+
+``refs/notes/tmem`` has, on each commit a record was made for, one line a record:
+``<12 hex of the id> <title>``. It is derived from the records and can be rebuilt.
+``refs/tmem-local/raw`` has ``<xx>/<id>/trace.jsonl`` and ``patch.diff``; it never leaves
+this clone by itself.
+
+Every write is: new objects, then one compare-and-swap of the ref, tried again from the
+new tip when somebody else was faster. The kernel lock around it is for fairness alone.
+Nothing is written that has not passed ``redact``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from git_tmem import schema
+from git_tmem.errors import StoreError
+from git_tmem.merge import NOTE_ABBREV, SIZE_LIMIT, record_path
+from git_tmem.playbook import FORMAT, canonical, record_id
+from git_tmem.redact import redact, redact_value
+from git_tmem.repo import EMPTY_TREE, NOBODY, Repository
+
+MAIN = "refs/tmem/main"
+NOTES = "refs/notes/tmem"
+RAW = "refs/tmem-local/raw"
+
+STORED = "stored"
+KNOWN = "known"
+FORGOTTEN = "forgotten"
+
+#: Tries before a busy ref is reported, and the longest pause between two, in seconds.
+_TRIES = 60
+_PAUSE = 0.05
+#: Seconds to wait for the lock; past that the compare-and-swap alone decides.
+_LOCK_TIME = 2.0
+
+Edits = Mapping[str, str]
+
+
+class Put(NamedTuple):
+    """What became of a record: its id, and stored, known or forgotten."""
+
+    id: str
+    outcome: str
+
+
+class Store:
+    """The records of one repository, shared by all its worktrees."""
+
+    def __init__(self, repository: Repository) -> None:
+        self.repository = repository
+
+    def tip(self) -> str:
+        """The commit ``refs/tmem/main`` is at, '' while there is none."""
+        return self.repository.ref(MAIN)
+
+    def put(self, document: Mapping[str, Any], keywords: Iterable[str] = ()) -> Put:
+        """Store one record, once: the same content is known, a forgotten one stays so.
+
+        Raises InputError for a document that is no valid record, StoreError when git or
+        the disk refuses.
+        """
+        document = redact_value(document)
+        data = canonical(document)
+        schema.validate(document, document["kind"], "the record")
+        if len(data) > SIZE_LIMIT:
+            raise StoreError(f"the record has {len(data)} bytes, more than {SIZE_LIMIT}")
+        name = record_id(data)
+        put = Put(name, STORED)
+
+        def edits(tree: str) -> Edits:
+            nonlocal put
+            if self.repository.entry(tree, record_path("gone", name)):
+                put = Put(name, FORGOTTEN)
+            elif self.repository.entry(tree, record_path("mem", name)):
+                put = Put(name, KNOWN)
+            else:
+                put = Put(name, STORED)
+                return {record_path("mem", name): self.repository.write_blob(data)}
+            return {}
+
+        self._publish(MAIN, edits, _message(document, name, keywords))
+        return put
+
+    def forget(self, record: str, reason: str, title: str, session: str) -> None:
+        """Replace a record by a tombstone that wins every merge; its raw trace goes too."""
+        tombstone = redact_value(
+            {
+                "format": FORMAT,
+                "kind": "tombstone",
+                "id": record,
+                "reason": reason,
+                "author": self.repository.identity().line,
+                "session": session,
+            }
+        )
+        schema.validate(tombstone, "tombstone", "the tombstone")
+        data = canonical(tombstone)
+
+        def edits(_: str) -> Edits:
+            blob = self.repository.write_blob(data)
+            return {record_path("mem", record): "", record_path("gone", record): blob}
+
+        subject = f"forget: {title}\n\n{reason}\n\nTmem-Id: {record}\nTmem-Kind: tombstone\n"
+        self._publish(MAIN, edits, redact(subject))
+        self.drop_raw(record)
+
+    def annotate(self, lines: Mapping[str, Iterable[str]], gone: Iterable[str] = ()) -> None:
+        """Add note lines to commits (commit id -> lines), and take those of ``gone`` away."""
+        dead = {record[:NOTE_ABBREV] for record in gone}
+
+        def edits(tree: str) -> Edits:
+            return dict(self._note_edits(tree, lines, dead))
+
+        self._publish(NOTES, edits, "notes: point commits at their records\n", root=False)
+
+    def _note_edits(
+        self, tree: str, lines: Mapping[str, Iterable[str]], dead: set[str]
+    ) -> Iterator[tuple[str, str]]:
+        for commit, new in lines.items():
+            path, blob = self._note(tree, commit)
+            old = self.repository.blob(blob).decode("utf-8", "replace") if blob else ""
+            wanted = {line for line in (*old.splitlines(), *new) if line.strip()}
+            kept = sorted(line for line in wanted if line.split(" ", 1)[0] not in dead)
+            text = "".join(f"{redact(line)}\n" for line in kept)
+            if text != old:
+                yield path, self.repository.write_blob(text.encode()) if text else ""
+
+    def _note(self, tree: str, commit: str) -> tuple[str, str]:
+        """Where a commit's note is, at whatever depth git keeps it, and its blob id."""
+        paths = (f"{commit[:2]}/{commit[2:]}", commit, f"{commit[:2]}/{commit[2:4]}/{commit[4:]}")
+        found = ((path, self.repository.entry(tree, path)) for path in paths)
+        return next(((path, blob) for path, blob in found if blob), (paths[0], ""))
+
+    def keep_raw(self, record: str, trace: str, patch: str, replaces: Iterable[str] = ()) -> None:
+        """Keep a redacted trace and patch beside a record, in this clone only."""
+        files = {"trace.jsonl": redact(trace), "patch.diff": redact(patch)}
+
+        def edits(tree: str) -> Edits:
+            old = [path for other in replaces for path in self._raw_paths(tree, other)]
+            new = {
+                f"{record[:2]}/{record}/{name}": self.repository.write_blob(text.encode())
+                for name, text in files.items()
+                if text
+            }
+            return {**dict.fromkeys(old, ""), **new}
+
+        self._publish(RAW, edits, f"raw: {record[:12]}\n", root=False)
+
+    def drop_raw(self, record: str) -> None:
+        """Forget the raw trace of a record; without one, nothing happens."""
+        if self.repository.ref(RAW):
+            self._publish(
+                RAW,
+                lambda tree: dict.fromkeys(self._raw_paths(tree, record), ""),
+                f"raw: drop {record[:12]}\n",
+                root=False,
+            )
+
+    def raw(self, record: str, name: str) -> str:
+        """The text of ``trace.jsonl`` or ``patch.diff`` of a record, '' when not kept."""
+        tip = self.repository.ref(RAW)
+        tree = self.repository.tree_of(tip) if tip else ""
+        blob = self.repository.entry(tree, f"{record[:2]}/{record}/{name}")
+        return self.repository.blob(blob).decode("utf-8", "replace") if blob else ""
+
+    def _raw_paths(self, tree: str, record: str) -> list[str]:
+        paths = (f"{record[:2]}/{record}/{name}" for name in ("trace.jsonl", "patch.diff"))
+        return [path for path in paths if self.repository.entry(tree, path)]
+
+    def root(self) -> str:
+        """The constant first commit: the same id in every clone, so histories share a root."""
+        blob = self.repository.write_blob(canonical({"format": FORMAT, "kind": "store"}))
+        tree = self.repository.edit_tree("", {"format.json": blob})
+        return self.repository.write_commit(tree, (), "tmem: empty store\n")
+
+    def publish_merge(self, ref: str, old: str, start: str, tree: str, other: str) -> bool:
+        """Move a ref from ``old`` to a merge of ``start`` and ``other`` with the given tree.
+
+        The commit is the same in every clone that merges the same two: parents sorted,
+        fixed identity and message, the later of the two times.
+        """
+        parents = sorted(filter(None, (start, other)))
+        moment = max(self.repository.time_of(parent) for parent in parents)
+        commit = self.repository.write_commit(tree, parents, "merge: union\n", NOBODY, moment)
+        self.repository.flush()
+        return self.repository.move_ref(ref, old, commit, "tmem: merge")
+
+    def _publish(
+        self, ref: str, edits: Callable[[str], Edits], message: str, root: bool = True
+    ) -> None:
+        """Apply ``edits``, called with the tree to change, on a ref; no change, no commit."""
+        by = self.repository.identity()
+        with self.lock():
+            for attempt in range(_TRIES):
+                old = self.repository.ref(ref)
+                start = old or (self.root() if root else "")
+                tree = self.repository.tree_of(start) if start else EMPTY_TREE
+                new_tree = self.repository.edit_tree(tree, edits(tree))
+                if new_tree == tree:
+                    self.repository.discard()
+                    return
+                moment, zone = _now()
+                parents = (start,) if start else ()
+                commit = self.repository.write_commit(new_tree, parents, message, by, moment, zone)
+                self.repository.flush()
+                subject = message.partition("\n")[0]
+                if self.repository.move_ref(ref, old, commit, f"tmem: {subject}", by):
+                    return
+                time.sleep(random.uniform(0.002, _PAUSE * min(attempt + 1, 4)))  # noqa: S311
+        raise StoreError(
+            f"{ref} is being changed by others, or locked", "try again; nothing was changed"
+        )
+
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold the kernel lock of this store while its refs move; gone with the process."""
+        try:
+            os.makedirs(self.repository.layout.own_dir, exist_ok=True)
+            stream = open(os.path.join(self.repository.layout.own_dir, "lock"), "ab")  # noqa: SIM115
+        except OSError as error:
+            raise StoreError(
+                f"{self.repository.layout.own_dir} cannot be written: {error.strerror}"
+            ) from error
+        with stream:
+            _wait_for(stream.fileno())
+            yield
+
+
+def note_line(record: str, title: str) -> str:
+    """The line of a record in a note."""
+    return f"{record[:NOTE_ABBREV]} {title}"
+
+
+def _wait_for(descriptor: int) -> None:
+    try:
+        import fcntl
+    except ImportError:  # Windows: the compare-and-swap alone decides
+        return
+    deadline = time.monotonic() + _LOCK_TIME
+    while time.monotonic() < deadline:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            time.sleep(0.005)
+        else:
+            return
+
+
+def _now() -> tuple[int, int]:
+    """This moment in seconds, and the local offset east of UTC in seconds."""
+    moment = int(time.time())
+    return moment, int(time.localtime(moment).tm_gmtoff or 0)
+
+
+def _message(document: Mapping[str, Any], name: str, keywords: Iterable[str]) -> str:
+    trailers = [f"Tmem-Id: {name}", f"Tmem-Kind: {document['kind']}"]
+    commit = document.get("anchor", {}).get("commit", "")
+    trailers += [f"Tmem-Commit: {commit}"] if commit else []
+    words = ", ".join(keywords)
+    trailers += [f"Tmem-Keywords: {words}"] if words else []
+    trailers += [f"Tmem-Replaces: {old}" for old in document.get("supersedes", ())]
+    subject = " ".join(str(document["title"]).split())
+    return redact(f"capture: {subject}\n\n" + "\n".join(trailers) + "\n")
