@@ -1,0 +1,90 @@
+"""Adapters: an agent's session log becomes a :class:`~git_tmem.actions.Session`.
+
+A new agent is one module in this folder that has what :class:`base.Adapter` asks for, and
+one line in ``ADAPTERS``. The order is that of detection: the loosest format comes last.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, BinaryIO
+
+from git_tmem.actions import Session
+from git_tmem.adapters import claude_code, dsh, generic
+from git_tmem.adapters.base import Adapter
+from git_tmem.adapters.records import HEAD_BYTES, Records
+from git_tmem.errors import InputError
+
+ADAPTERS: dict[str, Adapter] = {
+    claude_code.NAME: claude_code,
+    dsh.NAME: dsh,
+    generic.NAME: generic,
+}
+
+#: Bytes of a log in which the folder it worked in is looked for.
+_FOLDER_BYTES = 256 << 10
+
+
+def detect(head: bytes) -> str | None:
+    """The agent that wrote a log with these first bytes, by their content; None if unknown."""
+    return _detect(Records(io.BytesIO(head[:HEAD_BYTES])).head())
+
+
+def parse(stream: BinaryIO, agent: str | None = None) -> Session:
+    """The session in a log, plain or zstd, read once from start to end in bounded memory.
+
+    Damaged lines and a cut-off last one are counted, not refused. Raises InputError for
+    input that is no log of a known agent (of ``agent``, if given) or that holds no action,
+    OSError when the stream cannot be read.
+    """
+    records = Records(stream)
+    head = records.head()
+    name = agent or _detect(head)
+    if not head:
+        raise InputError(*_no_records(records))
+    if name is None:
+        raise InputError("no agent is known that writes such a log", _HINT)
+    if name not in ADAPTERS:
+        raise InputError(f"unknown agent {name!r}", f"known agents: {', '.join(ADAPTERS)}")
+    session = ADAPTERS[name].parse(iter(records))
+    if not session.actions:
+        raise InputError(f"the log holds no action that a {name} session would have", _HINT)
+    return session._replace(
+        id=session.id or _identity(head[0]), records=records.count, damaged=records.damaged
+    )
+
+
+def working_directory(path: str) -> str:
+    """The folder that the first records of a log name, '' if none. Raises OSError."""
+    with open(path, "rb") as stream:
+        start = stream.read(_FOLDER_BYTES)
+    head = Records(io.BytesIO(start)).head()
+    name = _detect(head)
+    if name is None:
+        return ""
+    # The few first records nearly always tell; the rest is parsed only if they do not.
+    folder = ADAPTERS[name].parse(iter(enumerate(head))).cwd
+    return folder or ADAPTERS[name].parse(iter(Records(io.BytesIO(start)))).cwd
+
+
+def _detect(head: Sequence[Mapping[str, Any]]) -> str | None:
+    return next((name for name, adapter in ADAPTERS.items() if adapter.detect(head)), None)
+
+
+def _no_records(records: Records) -> tuple[str, str]:
+    if records.damaged:
+        return "this is no session log: there is no JSON object on any of its first lines", _HINT
+    return "the log is empty", _HINT
+
+
+def _identity(first: Mapping[str, Any]) -> str:
+    """An id for a log that has none; it stays the same while the log grows."""
+    import hashlib  # slow to import, and nearly every log has an id
+
+    data = json.dumps(first, sort_keys=True).encode()
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+_HINT = "logs are JSON lines, plain or zstd; see: git help tmem-capture"
