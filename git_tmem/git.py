@@ -62,14 +62,8 @@ def discover(folder: str = "") -> Layout:
 
 
 def _no_repository(folder: str) -> RepositoryError:
-    reason = ""
-    if status_of_git() is None:
-        return RepositoryError("git is not installed, or not on PATH", "install git 2.31 or newer")
-    try:
-        run(["rev-parse", "--git-dir"], folder=folder, env=dict(os.environ))
-    except StoreError as error:
-        reason = error.message
-    if "dubious ownership" in reason:
+    _, _, reason = attempt(["rev-parse", "--git-dir"], folder=folder, env=dict(os.environ))
+    if b"dubious ownership" in reason:
         return RepositoryError(
             "this repository belongs to another user, so git refuses it",
             "git config --global --add safe.directory <its path>, if you trust it",
@@ -80,12 +74,8 @@ def _no_repository(folder: str) -> RepositoryError:
     )
 
 
-def status_of_git() -> int | None:
-    """0 when git can be run, None when there is no git."""
-    try:
-        return output(["--version"])[0]
-    except FileNotFoundError:
-        return None
+def _no_git() -> RepositoryError:
+    return RepositoryError("git is not installed, or not on PATH", "install git 2.31 or newer")
 
 
 def output(arguments: Sequence[str], env: dict[str, str] | None = None) -> tuple[int, bytes]:
@@ -101,9 +91,9 @@ def output(arguments: Sequence[str], env: dict[str, str] | None = None) -> tuple
     ]
     try:
         child = os.posix_spawnp("git", ["git", *arguments], env, file_actions=actions)
-    except FileNotFoundError:
+    except FileNotFoundError as error:
         os.close(read_end)
-        raise
+        raise _no_git() from error
     finally:
         os.close(write_end)
     with os.fdopen(read_end, "rb") as stream:

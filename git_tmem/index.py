@@ -100,6 +100,16 @@ class Index:
 
     # Asking.
 
+    def _ask(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Rows of a query; damage that shows only now means building anew, once."""
+        try:
+            return self._db.execute(query, values).fetchall()
+        except sqlite3.DatabaseError:
+            self._db.close()
+            self.drop(self.layout)
+            self._db = self._open()
+            return self._db.execute(query, values).fetchall()
+
     def rows(
         self, where: str = "live = 1", values: Sequence[Any] = (), tail: str = ""
     ) -> list[Row]:
@@ -107,7 +117,7 @@ class Index:
         columns = "number, id, session, title, ended, live, document"
         order = "order by ended desc, id"
         query = f"select {columns} from record where {where} {order} {tail}"  # noqa: S608
-        return [Row(*row) for row in self._db.execute(query, values)]
+        return [Row(*row) for row in self._ask(query, values)]
 
     def by_number(self, number: int) -> Row:
         """One record by its row number."""
@@ -142,16 +152,16 @@ class Index:
 
     def count(self, table: str = "record where live = 1") -> int:
         """Rows of one of our tables."""
-        return int(self._db.execute(f"select count(*) from {table}").fetchone()[0])  # noqa: S608
+        return int(self._ask(f"select count(*) from {table}")[0][0])  # noqa: S608
 
     def gone(self) -> dict[str, tuple[str, str]]:
         """Forgotten records: id -> (session, reason)."""
-        rows = self._db.execute("select id, session, reason from gone")
+        rows = self._ask("select id, session, reason from gone")
         return {record: (session, reason) for record, session, reason in rows}
 
     def damaged(self) -> list[tuple[str, str]]:
         """Entries of the store that are no usable record: (path, reason)."""
-        return list(self._db.execute("select path, reason from damaged order by path"))
+        return self._ask("select path, reason from damaged order by path")
 
     def with_error(self, column: str, value: str) -> dict[int, int]:
         """Live records with an error's ``signature`` or ``near``: number -> how many share it."""
@@ -159,7 +169,7 @@ class Index:
             "select distinct error.number from error join record using (number)"  # noqa: S608
             f" where error.{column} = ? and live = 1"
         )
-        numbers = [row[0] for row in self._db.execute(query, (value,))]
+        numbers = [row[0] for row in self._ask(query, (value,))]
         return dict.fromkeys(numbers, len(numbers))
 
     def with_names(self, table: str, column: str, names: Iterable[str]) -> dict[int, set[str]]:
@@ -170,7 +180,7 @@ class Index:
             f" where {table}.{column} = ? and live = 1"
         )
         for name in dict.fromkeys(names):
-            for (number,) in self._db.execute(query, (name,)):
+            for (number,) in self._ask(query, (name,)):
                 found.setdefault(number, set()).add(name)
         return found
 
@@ -179,7 +189,7 @@ class Index:
         query = " OR ".join(f'"{word}"' for word in words)
         if not query:
             return []
-        found = self._db.execute(
+        found = self._ask(
             "select words.rowid, words.intent, words.names, words.content from words"
             " join record on record.number = words.rowid"
             " where words match ? and live = 1 order by rank, words.rowid limit ?",
@@ -190,8 +200,8 @@ class Index:
     def frequencies(self, words: Iterable[str]) -> dict[str, int]:
         """In how many records each word stands."""
         query = "select doc from vocabulary where term = ?"
-        found = {word: self._db.execute(query, (word,)).fetchone() for word in words}
-        return {word: row[0] if row else 0 for word, row in found.items()}
+        found = {word: self._ask(query, (word,)) for word in words}
+        return {word: rows[0][0] if rows else 0 for word, rows in found.items()}
 
     # Following the ref.
 

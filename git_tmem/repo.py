@@ -120,7 +120,7 @@ class Repository:
         found = self._new.get(_oid(commit)) or self._object(commit)
         if not isinstance(found, Commit):
             raise StoreError(f"{commit[:12]} is not a commit", "see: git fsck")
-        return found.tree.decode("ascii")
+        return str(found.tree, "ascii")
 
     def time_of(self, commit: str) -> int:
         """The committer's time of a commit, in seconds since the epoch."""

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from git_tmem.changes import hunk_of
 from git_tmem.playbook import Anchor, Playbook, Probe, Repair, Step, to_document
 
 
@@ -65,11 +66,10 @@ class Log:
         self.folder = folder
         self.records: list[dict[str, Any]] = []
         self._session = session
-        self._time = 1_700_000_000
 
     def _record(self, kind: str, content: Any, **more: Any) -> None:
-        self._time += 1
         number = len(self.records)
+        clock = f"{13 + number // 60}:{number % 60:02}"
         self.records.append(
             {
                 "type": kind,
@@ -80,7 +80,7 @@ class Log:
                 "cwd": str(self.folder),
                 "gitBranch": "main",
                 "isSidechain": False,
-                "timestamp": f"2023-11-14T22:{13 + self._time // 60 % 40:02}:{self._time % 60:02}.000Z",
+                "timestamp": f"2023-11-14T22:{clock}.000Z",
                 "message": {"role": kind, "content": content},
                 **more,
             }
@@ -117,18 +117,12 @@ class Log:
         full = self.folder / path
         text = full.read_text(encoding="utf-8")
         assert text.count(old) == 1
-        full.write_text(text.replace(old, new), encoding="utf-8")
+        changed = text.replace(old, new)
+        full.write_text(changed, encoding="utf-8")
         given = {"file_path": str(full), "old_string": old, "new_string": new}
-        patch = [
-            {
-                "oldStart": 1,
-                "oldLines": len(old.splitlines()),
-                "newStart": 1,
-                "newLines": len(new.splitlines()),
-                "lines": [f"-{line}" for line in old.splitlines()]
-                + [f"+{line}" for line in new.splitlines()],
-            }
-        ]
+        hunk = hunk_of(text, changed)
+        lines = [*(f"-{line}" for line in hunk.removed), *(f"+{line}" for line in hunk.added)]
+        patch = [{"oldStart": 1, "newStart": 1, "lines": lines}]
         result = {
             "filePath": str(full),
             "oldString": old,
