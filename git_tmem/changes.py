@@ -6,14 +6,20 @@ that slicing and compiling are functions on values, with no repository in sight.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
 class Hunk(NamedTuple):
-    """Lines taken out and lines put in, without context and without line ends."""
+    """Lines taken out and lines put in, without context and without line ends.
+
+    ``partial`` says that the first and last ones may be pieces of lines: the log tells which
+    text was replaced, and not which lines.
+    """
 
     removed: tuple[str, ...]
     added: tuple[str, ...]
+    partial: bool = False
 
 
 class FileChange(NamedTuple):
@@ -43,3 +49,14 @@ def hunk_of(before: str, after: str) -> Hunk:
     while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
         end += 1
     return Hunk(tuple(old[start : len(old) - end]), tuple(new[start : len(new) - end]))
+
+
+def complete(hunk: Hunk, lines: Sequence[str]) -> Hunk:
+    """A partial hunk with whole lines, where a file's ``lines`` have the text it put in."""
+    text, piece = "\n".join(lines), "\n".join(hunk.added)
+    at = text.find(piece) if hunk.partial and piece.strip() else -1
+    if at < 0:
+        return hunk
+    start = text.rfind("\n", 0, at) + 1
+    end = text.find("\n", at + len(piece))
+    return Hunk(hunk.removed, tuple(text[start : end if end >= 0 else None].split("\n")))

@@ -140,7 +140,7 @@ class Trace:
 def _weight(action: Action) -> int:
     weight = len(action.output) + len(action.command) + len(action.text)
     for hunk in action.hunks:
-        for lines in hunk:
+        for lines in hunk[:2]:
             weight += sum(map(len, lines)) + 64 * len(lines)
     return weight
 
@@ -154,7 +154,10 @@ def _encodable(action: Action) -> Action:
             "".join((*hunk.removed, *hunk.added)).encode()
     except UnicodeEncodeError:
         fields = {name: _encoded(value) for name, value in action._asdict().items()}
-        hunks = tuple(Hunk(*(tuple(map(_encoded, lines)) for lines in h)) for h in action.hunks)
+        hunks = tuple(
+            Hunk(*(tuple(map(_encoded, lines)) for lines in hunk[:2]), hunk.partial)
+            for hunk in action.hunks
+        )
         return Action(**{**fields, "hunks": hunks})
     return action
 

@@ -19,7 +19,7 @@ class FileEdit(NamedTuple):
 
 def replaced(before: str, after: str) -> tuple[Hunk, ...]:
     """The hunk between two texts, none when they are the same."""
-    return clip_hunks([hunk_of(before, after)])
+    return clip_hunks([hunk_of(before, after)._replace(partial=True)])
 
 
 def written(content: str) -> tuple[Hunk, ...]:
@@ -84,10 +84,10 @@ def clip_hunks(hunks: Iterable[Hunk]) -> tuple[Hunk, ...]:
     """The hunks that change something, cut after ``EDIT_LINES`` lines in all."""
     kept = []
     left = EDIT_LINES
-    for removed, added in hunks:
+    for removed, added, partial in hunks:
         if left <= 0:
             break
-        hunk = Hunk(removed[:left], added[: max(left - len(removed), 0)])
+        hunk = Hunk(removed[:left], added[: max(left - len(removed), 0)], partial)
         left -= len(hunk.removed) + len(hunk.added)
         if hunk.removed or hunk.added:
             kept.append(hunk)

@@ -207,7 +207,11 @@ def test_an_interrupted_command_has_no_code() -> None:
 
 def test_a_call_without_a_result_stays_open() -> None:
     (action,) = parse(log(call("Edit", file_path="/w/a", old_string="x", new_string="y"))).actions
-    assert (action.result, action.failed, action.hunks) == (None, False, (Hunk(("x",), ("y",)),))
+    assert (action.result, action.failed, action.hunks) == (
+        None,
+        False,
+        (Hunk(("x",), ("y",), True),),
+    )
 
 
 @pytest.mark.parametrize(

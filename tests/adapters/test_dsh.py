@@ -45,7 +45,7 @@ def test_every_generation_tells_the_same_work(name: str) -> None:
     ]
     assert [action.failed for action in work] == [False, True, *[False] * 5]
     assert [action.exit_code for action in work] == [None] * 5 + [127, 0]
-    assert work[3].hunks == (Hunk(("mode=DEBUG",), ("mode=RELEASE",)),)
+    assert work[3].hunks == (Hunk(("mode=DEBUG",), ("mode=RELEASE",), True),)
     assert (work[3].created, work[4].created) == (False, True)
     assert work[4].hunks == (Hunk((), ("#!/bin/sh", "grep -q RELEASE config.txt")),)
     assert [action.reason for action in work[1:3]] == ["I edit the file.", "Read it first."]

@@ -45,7 +45,7 @@ def test_events_give_a_step_each() -> None:
     assert (session.id, session.branch, session.version) == ("events-1", "main", "2")
     edits = [(a.path, a.created, a.failed, a.hunks) for a in session.actions if a.kind == MUTATE]
     assert edits == [
-        ("app/parse.py", False, False, (Hunk(("a, b",), ("a, b, c",)),)),
+        ("app/parse.py", False, False, (Hunk(("a, b",), ("a, b, c",), True),)),
         ("app/new.py", True, False, (Hunk((), ("x = 1",)),)),
         ("app/parse.py", False, False, (Hunk(("a, b, c",), ("a, b, c, d",)),)),
         ("app/parse.py", False, True, ()),
@@ -109,7 +109,7 @@ def test_an_editor_of_many_commands_is_known_by_its_command() -> None:
     created = one(**{**edit, "file_text": "y"}, command="create")
     assert (created.created, created.hunks) == (True, (Hunk((), ("y",)),))
     changed = one(**edit, command="str_replace", old_str="a", new_str="b")
-    assert changed.hunks == (Hunk(("a",), ("b",)),)
+    assert changed.hunks == (Hunk(("a",), ("b",), True),)
 
 
 def test_a_log_without_an_id_gets_one_that_stays() -> None:

@@ -18,7 +18,7 @@ from git_tmem.adapters.patches import (
 from git_tmem.changes import Hunk
 
 LINES = st.lists(st.text(st.sampled_from("abc "), max_size=3), max_size=8)
-HUNKS = st.lists(st.builds(Hunk, LINES.map(tuple), LINES.map(tuple)), max_size=5)
+HUNKS = st.lists(st.builds(Hunk, LINES.map(tuple), LINES.map(tuple), st.just(False)), max_size=5)
 
 
 def test_each_run_of_marked_lines_is_a_hunk_without_its_context() -> None:
@@ -33,7 +33,7 @@ def test_a_line_that_is_no_text_ends_a_run() -> None:
 @given(HUNKS)
 def test_hunks_come_back_from_their_marked_lines(hunks: list[Hunk]) -> None:
     lines: list[str] = []
-    for removed, added in hunks:
+    for removed, added, _ in hunks:
         lines += [" same", *(f"-{line}" for line in removed), *(f"+{line}" for line in added)]
     assert marked(lines) == [hunk for hunk in hunks if hunk.removed or hunk.added]
 
@@ -52,7 +52,7 @@ def test_an_edit_keeps_so_many_lines_in_all() -> None:
 
 def test_equal_texts_give_no_hunk() -> None:
     assert replaced("a\nb", "a\nb") == ()
-    assert replaced("a\nb", "a\nc") == (Hunk(("b",), ("c",)),)
+    assert replaced("a\nb", "a\nc") == (Hunk(("b",), ("c",), partial=True),)
 
 
 def test_the_header_of_a_unified_diff_is_no_change() -> None:
