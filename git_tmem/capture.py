@@ -1,0 +1,268 @@
+"""The write path: a session becomes a playbook, and the playbook a record.
+
+::
+
+    session log ── adapters ──▶ actions ──┐
+                                          ├── slicer ──▶ slice ── compiler ──▶ playbook
+    commits ────── history ───▶ changes ──┘                probes.build(view)     │
+                                                                                store
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from git_tmem import history, probes
+from git_tmem.actions import MUTATE, Session
+from git_tmem.changes import Commit
+from git_tmem.compiler import compile_playbook
+from git_tmem.errors import InputError
+from git_tmem.index import Index
+from git_tmem.playbook import Anchor, Playbook, from_document, to_document
+from git_tmem.repo import Repository
+from git_tmem.slicer import Criterion, Slice, backward_slice, normal
+from git_tmem.store import FORGOTTEN, KNOWN, STORED, Store, note_line
+from git_tmem.workspace import find_root, localise
+from git_tmem.worktree import WorktreeView
+
+NOTHING = "nothing"
+
+#: Commits older than the session by more than this many seconds are not its work.
+_CLOCK_SLACK = 300
+#: Characters of the raw trace that are kept for one session.
+_TRACE_LIMIT = 4 << 20
+
+
+class Target(NamedTuple):
+    """What the session's edits are held against: the work tree, or (for a commit id in
+    ``commit``) that commit; ``since`` leaves out a range's start and what came before."""
+
+    commit: str = ""
+    since: str = ""
+
+
+WORK_TREE = Target()
+
+
+class Captured(NamedTuple):
+    """What came of a session: stored, known, forgotten or nothing; ``missing`` says which
+    condition was not met; ``replaced`` are the ids of its earlier records."""
+
+    outcome: str
+    session: Session
+    slice: Slice
+    id: str = ""
+    playbook: Playbook | None = None
+    missing: str = ""
+    replaced: tuple[str, ...] = ()
+
+
+def capture(
+    repository: Repository, session: Session, target: Target = WORK_TREE, raw: bool = True
+) -> Captured:
+    """Compile a session and store it, once. Raises InputError for a log of another repository."""
+    tops = history.worktrees(repository.git)
+    view = repository.view(target.commit) if target.commit else WorktreeView(repository.layout)
+    exists = _Known(repository, view, target)
+    root = find_root(session, tops, exists)
+    session = localise(session, root, tops)
+    commits = _candidates(repository, session, target, exists)
+    sliced = backward_slice(session.actions, _criterion(session, view, exists, commits))
+    if sliced.missing:
+        return Captured(NOTHING, session, sliced, missing=sliced.missing)
+    playbook = _compile(repository, session, sliced, view, commits, root)
+    return _keep(repository, session, sliced, playbook, raw)
+
+
+class _Known:
+    """Whether a path is in git's view: in the commit, or tracked or addable in the work tree."""
+
+    def __init__(self, repository: Repository, view: Any, target: Target) -> None:
+        self._git = repository.git
+        self._view = view
+        self._commit = target.commit
+        self._answers: dict[str, bool] = {}
+
+    def __call__(self, path: str) -> bool:
+        if path not in self._answers:
+            self.prime([path])
+        return self._answers[path]
+
+    def prime(self, paths: Iterable[str]) -> None:
+        new = [path for path in paths if path not in self._answers]
+        self._answers.update(dict.fromkeys(new, False))
+        safe = [path for path in new if probes.safe_path(path)]
+        self._view.prime(safe)
+        here = [path for path in safe if self._view.blob(path) is not None]
+        known = set(here) if self._commit else history.known_paths(self._git, here)
+        self._answers.update(dict.fromkeys(known, True))
+
+
+def _candidates(
+    repository: Repository, session: Session, target: Target, exists: _Known
+) -> list[Commit]:
+    """Commits that may hold the session's work, newest first."""
+    head = target.commit or repository.head()
+    if not head:
+        return []
+    revisions = [head, f"^{target.since}"] if target.since else [head]
+    commits = history.commits_touching(repository.git, revisions, [])
+    recent = [commit for commit in commits if commit.time >= session.started - _CLOCK_SLACK]
+    return recent or commits[:1]
+
+
+def _criterion(session: Session, view: Any, exists: _Known, commits: Sequence[Commit]) -> Criterion:
+    """The final lines of every path the session may have changed, and what git saw change."""
+    changed = {change.path for commit in commits for change in commit.changes}
+    if isinstance(view, WorktreeView):
+        changed |= history.changed_paths(exists._git)
+    edited = {action.path for action in session.actions if action.kind == MUTATE and action.path}
+    wanted = [path for path in (*edited, *changed) if probes.safe_path(path)][:2000]
+    exists.prime(wanted)
+    final = {path: lines for path in wanted if exists(path) for lines in [_lines(view, path)]}
+    return Criterion(
+        {path: lines for path, lines in final.items() if lines is not None}, frozenset(changed)
+    )
+
+
+def _lines(view: Any, path: str) -> tuple[str, ...] | None:
+    data = view.read(path)
+    return None if data is None else tuple(data.decode("utf-8", "replace").splitlines())
+
+
+def _compile(
+    repository: Repository,
+    session: Session,
+    sliced: Slice,
+    view: Any,
+    commits: Sequence[Commit],
+    root: str,
+) -> Playbook:
+    paths = list(dict.fromkeys(kept.action.path for kept in sliced.kept if kept.action.path))
+    texts = {path: view.read(path) for path in paths if probes.safe_path(path)}
+    sources = {path: data.decode("utf-8", "replace") for path, data in texts.items() if data}
+    playbook = compile_playbook(session, sliced, sources)
+    view.prime(playbook.files)
+    return playbook._replace(
+        author=repository.identity().line,
+        branch=session.branch,
+        anchor=_anchor(repository, sliced, playbook, view, commits),
+        probes=probes.build(playbook.steps, view),
+    )
+
+
+def _anchor(
+    repository: Repository, sliced: Slice, playbook: Playbook, view: Any, commits: Sequence[Commit]
+) -> Anchor:
+    """The commits that brought the surviving lines, matched by content, never by time alone."""
+    blobs = {path: oid for path in playbook.files if (oid := view.blob(path))}
+    added: dict[str, set[str]] = {}
+    for kept in sliced.kept:
+        if kept.role == MUTATE:
+            lines = {normal(line) for hunk in kept.hunks for line in hunk.added} - {""}
+            added.setdefault(kept.action.path, set()).update(lines)
+    landed = [commit for commit in commits if _brought(repository, commit, added)]
+    if not landed:
+        return Anchor(blobs=blobs)
+    newest = landed[0]
+    return Anchor(
+        commit=newest.id,
+        tree=newest.tree,
+        patch=history.patch_id(repository.git, newest.id),
+        commits=tuple(commit.id for commit in landed[:50]),
+        blobs=blobs,
+    )
+
+
+def _brought(repository: Repository, commit: Commit, added: Mapping[str, set[str]]) -> bool:
+    """Whether a commit put at least one of the lines into its file (or changed a file whose
+    lines the log does not tell)."""
+    for change in commit.changes:
+        if change.path in added:
+            new = _line_set(repository, change.new_blob) - _line_set(repository, change.old_blob)
+            lines = added[change.path]
+            if new & lines or not lines:
+                return True
+    return False
+
+
+def _line_set(repository: Repository, blob: str) -> set[str]:
+    if not blob:
+        return set()
+    text = repository.blob(blob).decode("utf-8", "replace")
+    return {normal(line) for line in text.splitlines()}
+
+
+def _keep(
+    repository: Repository, session: Session, sliced: Slice, playbook: Playbook, raw: bool
+) -> Captured:
+    """Store the playbook unless the session's record already says the same, or was forgotten."""
+    key = f"{playbook.agent} {playbook.session}"
+    with Index(repository.layout) as index:
+        earlier = index.by_session(key)
+        forgotten = [record for record, (session_, _) in index.gone().items() if session_ == key]
+    if forgotten:
+        return Captured(FORGOTTEN, session, sliced, forgotten[0], playbook)
+    same = [row for row in earlier if _same(from_document(json.loads(row.document)), playbook)]
+    if same:
+        return Captured(KNOWN, session, sliced, same[0].id, playbook)
+    replaced = tuple(row.id for row in earlier)
+    playbook = playbook._replace(supersedes=replaced)
+    store = Store(repository)
+    put = store.put(to_document(playbook), keywords=_keywords(playbook))
+    if put.outcome == STORED:
+        line = note_line(put.id, playbook.title)
+        store.annotate({commit: [line] for commit in playbook.anchor.commits}, gone=replaced)
+        if raw:
+            patch = history.patch(repository.git, playbook.anchor.commit, playbook.files)
+            store.keep_raw(put.id, trace(session, sliced), patch, replaced)
+    return Captured(put.outcome, session, sliced, put.id, playbook, replaced=replaced)
+
+
+def _same(old: Playbook, new: Playbook) -> bool:
+    """Whether two records of one session say the same; who captured it does not matter."""
+    from git_tmem.redact import redact_value
+
+    blank: dict[str, Any] = {"supersedes": (), "author": ""}
+    redacted = redact_value(to_document(new._replace(**blank)))
+    return bool(to_document(old._replace(**blank)) == redacted)
+
+
+def _keywords(playbook: Playbook) -> list[str]:
+    """Up to a dozen words that ``git log --grep`` can find the record by."""
+    names = [path.rpartition("/")[2] for path in playbook.files]
+    symbols = [name for step in playbook.steps for name in step.symbols]
+    errors = [repair.error.split(":")[0] for repair in playbook.repairs]
+    words = (" ".join(word.split())[:40] for word in (*names, *symbols, *errors))
+    return list(dict.fromkeys(filter(None, words)))[:12]
+
+
+def trace(session: Session, sliced: Slice) -> str:
+    """The session's actions as JSON lines, each with ``kept`` and, for dropped ones, why not."""
+    kept = {item.index: item.role for item in sliced.kept}
+    lines = []
+    size = 0
+    for index, action in enumerate(session.actions):
+        fields = {
+            name: value for name, value in action._asdict().items() if value not in ("", (), None)
+        }
+        line = json.dumps({"n": index, "kept": kept.get(index, ""), **fields}, ensure_ascii=False)
+        size += len(line)
+        if size > _TRACE_LIMIT:
+            break
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def describe_missing(missing: str) -> str:
+    """Which of the two conditions a session did not meet, as a sentence."""
+    sentences = {
+        "edit": "none of its edits is in git's files now",
+        "check": "no check passed after the edits",
+        "both": "none of its edits is in git's files now, and no check passed",
+    }
+    if missing not in sentences:
+        raise InputError(f"unknown condition {missing!r}")
+    return sentences[missing]

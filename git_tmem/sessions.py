@@ -1,0 +1,61 @@
+"""Finding the session logs of this repository where the agents keep them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from git_tmem import adapters
+from git_tmem.errors import InputError
+from git_tmem.workspace import is_below
+
+
+class Log(NamedTuple):
+    """A session log on disk; ``changed`` is its modification time in seconds."""
+
+    agent: str
+    path: str
+    changed: float
+    size: int
+
+
+def find_sessions(
+    tops: Sequence[str], env: Mapping[str, str], agent: str = "", since: float = 0
+) -> list[Log]:
+    """Logs whose session worked below one of the work trees, newest first.
+
+    ``agent`` restricts to one agent, ``since`` to logs changed at or after that time. Raises
+    InputError for an agent nobody knows.
+    """
+    if agent and agent not in adapters.ADAPTERS:
+        known = ", ".join(sorted(adapters.ADAPTERS))
+        raise InputError(f"unknown agent {agent!r}", f"known agents: {known}")
+    logs = [
+        log
+        for name, adapter in adapters.ADAPTERS.items()
+        if agent in ("", name)
+        for path in adapter.find_logs(tops, env)
+        for log in _stat(name, path)
+        if log.changed >= since
+    ]
+    logs.sort(key=lambda log: (-log.changed, log.path))
+    real = [*tops, *(os.path.realpath(top) for top in tops)]
+    return [log for log in logs if _worked_in(log, real)]
+
+
+def _stat(agent: str, path: str) -> list[Log]:
+    with contextlib.suppress(OSError):
+        found = os.stat(path)
+        return [Log(agent, path, found.st_mtime, found.st_size)]
+    return []
+
+
+def _worked_in(log: Log, tops: Sequence[str]) -> bool:
+    try:
+        folder = adapters.working_directory(log.path)
+    except (OSError, InputError):
+        return False
+    places = (folder, os.path.realpath(folder)) if folder else ()
+    return any(is_below(place, top) for place in places for top in tops)
