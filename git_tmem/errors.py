@@ -4,6 +4,7 @@
 
     TmemError                 exit status
     ├── NothingFound     1    asked for something that is not there
+    ├── UsageMistake     2    a command line that no command understands
     ├── InputError       3    a log, an id, a record or an argument is not usable
     │   └── NewerFormat  3    written by a newer git-tmem
     ├── RepositoryError  4    not a repository, or not one that can be used here
@@ -11,7 +12,7 @@
     └── RemoteError      6    fetch or push did not succeed
 
 A message says what is wrong and where; the hint says what to do about it.
-Status 2 is click's own for wrong usage, 70 is a bug in git-tmem, 130 an interrupt.
+Status 70 is a bug in git-tmem, 130 an interrupt.
 """
 
 from __future__ import annotations
@@ -32,6 +33,12 @@ class NothingFound(TmemError):
     """Asked for a record, a session or a match that is not there."""
 
     exit_status = 1
+
+
+class UsageMistake(TmemError):
+    """A command line that no command understands."""
+
+    exit_status = 2
 
 
 class InputError(TmemError):

@@ -1,0 +1,39 @@
+"""``git tmem fetch``: take in what others recorded."""
+
+from __future__ import annotations
+
+import click
+
+from git_tmem import mirror
+from git_tmem.commands.terminal import count, say
+from git_tmem.index import Index
+from git_tmem.remote import Merged, default_remote, fetch
+from git_tmem.repo import Repository
+
+
+@click.command()
+@click.argument("remote", default="")
+def command(remote: str) -> None:
+    """Fetch records from REMOTE (default: your branch's, or origin) and merge them.
+
+    Merging is a set union and never conflicts: records of both sides are kept, and what
+    was forgotten on either side stays forgotten. Your branches are not touched.
+
+    \b
+    Examples:
+      git tmem fetch
+      git tmem fetch upstream
+    """
+    with Repository.open() as repository:
+        remote = remote or default_remote(repository.git)
+        report(remote, fetch(repository, remote))
+        with Index(repository.layout) as index:
+            mirror.refresh(repository.layout, index)
+
+
+def report(remote: str, merged: Merged) -> None:
+    """Say what a merge brought."""
+    taken = f", {count(merged.removed, 'record')} forgotten by others" if merged.removed else ""
+    say(f"{count(merged.added, 'new record')} from {remote}{taken}")
+    for path, reason in merged.refused:
+        say(f"refused {path}: {reason}", "yellow", error=True)

@@ -1,0 +1,30 @@
+"""``git tmem uninstall``: as if it had never been there, records excepted."""
+
+from __future__ import annotations
+
+import click
+
+from git_tmem.commands.terminal import say
+from git_tmem.git import discover
+from git_tmem.install import uninstall
+
+
+@click.command()
+def command() -> None:
+    """Take git-tmem out of this repository.
+
+    Removes the hook (and puts back the one that was there before), the line in
+    info/exclude, the .tmem/ mirror and the search index. The records stay in git under
+    refs/tmem/main until you delete the refs yourself.
+
+    \b
+    Examples:
+      git tmem uninstall
+      git tmem uninstall && git update-ref -d refs/tmem/main     records too
+    """
+    report = uninstall(discover())
+    for line in report.done or ("nothing of git-tmem was installed here",):
+        say(line)
+    for line in report.advice:
+        say(line, "yellow")
+    say("records stay in git: refs/tmem/main, refs/notes/tmem, refs/tmem-local/raw")

@@ -1,0 +1,38 @@
+"""The log of what ran unseen: one redacted line an event, in git-tmem's own folder."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+
+from git_tmem.git import Layout
+from git_tmem.redact import redact
+
+#: Bytes after which the log starts over; the one before is kept as ``hook.log.1``.
+_LIMIT = 256 * 1024
+
+
+def path_of(layout: Layout) -> str:
+    """Where the log is."""
+    return os.path.join(layout.own_dir, "hook.log")
+
+
+def write(layout: Layout, line: str) -> None:
+    """Append one line with the time; a log that cannot be written stops nobody."""
+    path = path_of(layout)
+    text = redact(" ".join(line.split()))[:1000]
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    with contextlib.suppress(OSError):
+        os.makedirs(layout.own_dir, exist_ok=True)
+        if os.path.exists(path) and os.path.getsize(path) > _LIMIT:
+            os.replace(path, f"{path}.1")
+        with open(path, "a", encoding="utf-8", errors="replace") as stream:
+            stream.write(f"{stamp} {text}\n")
+
+
+def last(layout: Layout) -> str:
+    """The newest line, '' without any."""
+    with contextlib.suppress(OSError), open(path_of(layout), encoding="utf-8") as stream:
+        return (stream.readlines() or [""])[-1].strip()
+    return ""

@@ -1,0 +1,204 @@
+"""The read path: a query finds records, probes check them, what still holds is rendered.
+
+::
+
+    query ── index ──▶ hits ──▶ playbooks ── probes.check_all(view) ──▶ grades ──▶ render
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from git_tmem import probes, ranking, render
+from git_tmem.grade import WITHHELD, Grade, grade
+from git_tmem.index import Index, Row
+from git_tmem.playbook import Playbook, from_document
+from git_tmem.query import MOST, Query
+from git_tmem.ranking import Evidence, Hit
+from git_tmem.signature import signature
+from git_tmem.tokens import tokens
+
+#: Hex digits of an abbreviated record id.
+ABBREV = 12
+#: Hits whose guards are checked before giving up on finding one that holds.
+_TRIED = 12
+#: Characters of a query that are looked at.
+_QUERY_LIMIT = 20_000
+
+_PATH = re.compile(r"[\w@.+-]*(?:[/\\][\w@.+-]+)+|[\w@+-]+(?:\.[\w@+-]+)*\.[A-Za-z]\w{0,7}\b")
+_SYMBOL = re.compile(r"[^\W\d]\w*(?:(?:\.|::|#)[^\W\d]\w*)*")
+
+
+class Memory(NamedTuple):
+    """A record that was found: its grade against the view, and why it was found."""
+
+    row: Row
+    playbook: Playbook
+    grade: Grade
+    hit: Hit
+
+    @property
+    def abbrev(self) -> str:
+        """The abbreviated id."""
+        return self.row.id[:ABBREV]
+
+
+class Answer(NamedTuple):
+    """``shown`` memories go to the agent as ``text``; ``considered`` is everything looked at,
+    for explanations; ``below`` hits did not reach the floor."""
+
+    shown: tuple[Memory, ...]
+    text: str
+    considered: tuple[Memory, ...]
+    below: tuple[Hit, ...]
+
+
+def lookup(index: Index, query: Query, view: Any) -> Answer:
+    """Find, check, grade, cut and render. Reads only; ``view`` is a work tree or a revision."""
+    hits = find(index, query)
+    passing = [hit for hit in hits if hit.passes]
+    limit = max(0, min(query.limit, MOST))
+    considered: list[Memory] = []
+    shown: list[Memory] = []
+    for hit in passing[:_TRIED]:
+        if len(shown) == limit:
+            break
+        memory = examine(index.by_number(hit.number), hit, view)
+        considered.append(memory)
+        if memory.grade.name != WITHHELD:
+            shown.append(memory)
+    entries = [entry(memory) for memory in shown]
+    text = render.render(entries, index.tip[:ABBREV], query.budget) if entries else ""
+    below = tuple(hit for hit in hits if not hit.passes)
+    return Answer(tuple(shown), text, tuple(considered), below)
+
+
+def examine(row: Row, hit: Hit, view: Any) -> Memory:
+    """A record with its guards checked against the view."""
+    playbook = decode(row)
+    view.prime(probe.args["path"] for probe in playbook.probes if _is_path(probe.args.get("path")))
+    return Memory(row, playbook, grade(playbook, probes.check_all(playbook.probes, view)), hit)
+
+
+def entry(memory: Memory) -> render.Entry:
+    """A memory as the renderer takes it."""
+    why = "; ".join(memory.hit.why[:2])
+    return render.Entry(memory.row.id, memory.playbook, memory.grade, why, memory.abbrev)
+
+
+def decode(row: Row) -> Playbook:
+    """The playbook of an indexed record."""
+    return from_document(json.loads(row.document))
+
+
+def find(index: Index, query: Query) -> list[Hit]:
+    """Hits of all channels, fused, best first; those below the floor are in it too."""
+    text = query.text[:_QUERY_LIMIT]
+    evidence: dict[int, list[Evidence]] = {}
+    channels = (
+        _by_error(index, query.error[-_QUERY_LIMIT:] or text),
+        _by_path(index, query.files, ranking.PATH),
+        _by_path(index, _paths_in(text), ranking.BASE_NAME),
+        _by_symbol(index, text),
+        _by_words(index, f"{text}\n{_first_error(query.error)}"),
+    )
+    for channel in channels:
+        for number, item in channel:
+            evidence.setdefault(number, []).append(item)
+    if query.files:
+        touching = {number for number, _ in _by_path(index, query.files, ranking.PATH)}
+        evidence = {number: items for number, items in evidence.items() if number in touching}
+    return ranking.fuse(evidence)
+
+
+def _first_error(error: str) -> str:
+    found = signature(error[-_QUERY_LIMIT:]) if error else None
+    return found.message if found else ""
+
+
+def _by_error(index: Index, text: str) -> Iterable[tuple[int, Evidence]]:
+    found = signature(text) if text else None
+    if found is None:
+        return
+    exact = index.with_error("signature", found.key)
+    for number, records in exact.items():
+        score = ranking.shared(ranking.EXACT_ERROR, records)
+        yield number, Evidence("error", score, f"same error: {found.message}")
+    for number, records in index.with_error("near", found.near).items():
+        if number not in exact:
+            score = ranking.shared(ranking.NEAR_ERROR, records)
+            yield number, Evidence("error", score, f"a like error: {found.message}")
+
+
+def _by_path(index: Index, names: Iterable[str], score: int) -> list[tuple[int, Evidence]]:
+    whole = [name for name in names if name]
+    bases = [name.rpartition("/")[2] for name in whole]
+    found = dict(index.with_names("path", "base", bases))
+    named = index.with_names("path", "path", whole)
+    results = []
+    for number, paths in {**found, **named}.items():
+        exact = number in named
+        worth = ranking.shared(ranking.PATH if exact else score, len(named if exact else found))
+        results.append((number, Evidence("path", worth, f"file: {', '.join(sorted(paths))}")))
+    return results
+
+
+def _paths_in(text: str) -> list[str]:
+    """Paths, file names and dotted modules that a text names."""
+    names = [match.replace("\\", "/").strip("./") for match in _PATH.findall(text)]
+    dotted = [
+        name.replace(".", "/") + ".py" for name in names if name.count(".") and "/" not in name
+    ]
+    return list(dict.fromkeys([*names, *dotted]))[:200]
+
+
+def _by_symbol(index: Index, text: str) -> Iterable[tuple[int, Evidence]]:
+    """Names written as code: with an underscore, a dot, inner capitals or a call's bracket."""
+    names = {
+        part
+        for match in _SYMBOL.finditer(text)
+        for name in [match[0].replace("::", ".").replace("#", ".")]
+        if _looks_like_code(name, text[match.end() : match.end() + 1])
+        for part in (name, name.rpartition(".")[2])
+        if len(part) > 2
+    }
+    found = index.with_names("symbol", "name", sorted(names))
+    for number, symbols in found.items():
+        score = ranking.shared(ranking.SYMBOL, len(found))
+        yield number, Evidence("symbol", score, f"symbol: {', '.join(sorted(symbols))}")
+
+
+def _looks_like_code(name: str, follows: str) -> bool:
+    return follows == "(" or "_" in name.strip("_") or "." in name or name[1:] != name[1:].lower()
+
+
+def _by_words(index: Index, text: str) -> Iterable[tuple[int, Evidence]]:
+    asked = tokens(text)[:400]
+    matches = index.matches(dict.fromkeys(asked))
+    if not matches:
+        return
+    frequency = index.frequencies(dict.fromkeys(asked))
+    yield from ranking.score_words(asked, matches, frequency, index.count()).items()
+
+
+def _is_path(value: object) -> bool:
+    return isinstance(value, str) and probes.safe_path(value)
+
+
+def explain(answer: Answer, titles: Sequence[str]) -> list[str]:
+    """Lines that say what was considered, with scores in thousandths, and what was cut."""
+    lines = [f"floor {ranking.FLOOR / 1e6:.3f}; at most {MOST} memories"]
+    for memory in answer.considered:
+        mark = "shown" if memory in answer.shown else "held back"
+        lines.append(
+            f"{memory.abbrev}  {memory.hit.score / 1e6:.3f}  {memory.grade.name}  {mark}"
+            f"  {memory.playbook.title}"
+        )
+        lines += [f"    found by {why}" for why in memory.hit.why]
+        lines += [f"    {reason}" for reason in memory.grade.reasons]
+    below = zip(answer.below[:10], titles, strict=False)
+    lines += [f"below the floor  {hit.score / 1e6:.3f}  {title}" for hit, title in below]
+    return lines
