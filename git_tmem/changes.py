@@ -52,7 +52,7 @@ def hunk_of(before: str, after: str) -> Hunk:
 
 
 def complete(hunk: Hunk, lines: Sequence[str]) -> Hunk:
-    """A partial hunk with whole lines, where a file's ``lines`` have the text it put in."""
+    """A partial hunk as one of whole lines, where a file's ``lines`` have the text it put in."""
     text, piece = "\n".join(lines), "\n".join(hunk.added)
     at = text.find(piece) if hunk.partial and piece.strip() else -1
     if at < 0:

@@ -1,35 +1,20 @@
 """What a shell command is for: a check, a setup, a change of files; and whether it passed.
 
-A command line is read as a shell would read it, without running anything: quotes, here
-documents, pipes and lists are understood, wrappers such as ``timeout 60`` or ``uv run`` are
-looked through. What cannot be read is taken word by word; nothing here raises.
+Nothing is run, and nothing here raises: ``shell`` reads the line, this module knows what the
+programs in it do.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+
+from git_tmem.shell import SHELLS, Simple, commands
 
 #: What a pass proves: tests, a build or type check, a lint; 0 is no check at all.
 TEST = 3
 BUILD = 2
 LINT = 1
-
-#: Characters of a command that are read, here documents apart.
-_READ = 8_000
-#: Texts within texts (``bash -c "bash -c ..."``) that are opened.
-_DEEPEST = 4
-
-
-class _Simple(NamedTuple):
-    """One command of a line: its words without quotes, the files that it is redirected to,
-    the operator after it, and its here document."""
-
-    words: tuple[str, ...]
-    writes: tuple[str, ...] = ()
-    then: str = ""
-    document: str = ""
 
 
 def is_check(command: str) -> bool:
@@ -39,7 +24,7 @@ def is_check(command: str) -> bool:
 
 def strength(command: str) -> int:
     """How much a pass of the command proves: tests 3, build or types 2, lint 1, no check 0."""
-    return max((_strength(simple) for simple in _commands(command)), default=0)
+    return max((_strength(simple) for simple in commands(command)), default=0)
 
 
 def passed(command: str, exit_code: int | None, output: str) -> bool | None:
@@ -48,7 +33,7 @@ def passed(command: str, exit_code: int | None, output: str) -> bool | None:
     An exit code is believed unless something after the check replaces it: a pipe without
     ``pipefail``, ``|| true``, a later command. Then the output speaks.
     """
-    simples = list(_commands(command))
+    simples = commands(command)
     if exit_code is not None and not _hidden(simples):
         return exit_code == 0 or bool(_goes_on(simples) and _verdict(output))
     if exit_code in (124, 137, 139, 143):  # timed out, killed, crashed
@@ -66,21 +51,21 @@ def same_check(a: str, b: str) -> bool:
 
 def is_setup(command: str) -> bool:
     """Whether the command installs or configures the environment."""
-    simples = [simple for simple in _commands(command) if simple.words[:1] != ("cd",)]
+    simples = [simple for simple in commands(command) if simple.words[:1] != ("cd",)]
     only = all(_program(simple.words or ("",))[0] in _PREPARES for simple in simples)
     return bool(simples) and (only or any(_sets_up(simple.words) for simple in simples))
 
 
 def writes(command: str) -> bool:
     """Whether the command changes files; temporary ones do not count."""
-    return any(_writes(simple) for simple in _commands(command))
+    return any(_writes(simple) for simple in commands(command))
 
 
 def targets(command: str) -> tuple[str, ...]:
     """Relative paths that the command names, in order; a leading ``cd`` is applied."""
     found: dict[str, None] = {}
     folder = ""
-    for simple in _commands(command):
+    for simple in commands(command):
         if simple.words[:1] == ("cd",):
             folder = _entered(folder, " ".join(simple.words[1:2]))
             continue
@@ -91,196 +76,6 @@ def targets(command: str) -> tuple[str, ...]:
             if path:
                 found[path] = None
     return tuple(found)
-
-
-# Reading a command line.
-
-_LEXEME = (
-    r"(?s)(?P<space>(?:[ \t\r]|\\\n)+)"
-    r"|(?P<comment>(?<![^\s;&|(])#[^\n]*)"
-    r"|(?P<write>(?:\d|&)?>>?\|?(?!&))"
-    r"|(?P<copy>\d?[<>]&[\d-]*)"
-    r"|(?P<here><<-?(?!<))"
-    r"|(?P<read><<<|<)"
-    r"|(?P<operator>\|\||&&|\|&|;;|[;&|\n()])"
-    r"|(?P<word>(?:'[^']*'|\"(?:\\.|[^\"\\])*\"|`[^`]*`|\$\((?:[^()]|\([^()]*\))*\)"
-    r"|\\.|[^\s'\"\\|&;()<>`])+)"
-    r"|(?P<other>.)"
-)
-_KEYWORDS = {"if", "then", "else", "elif", "do", "while", "until", "{"}
-_ASSIGNMENT = r"[A-Za-z_]\w*\+?="
-
-
-def _commands(command: str, depth: int = 0) -> Iterator[_Simple]:
-    """The simple commands of a line, wrappers taken off, ``bash -c`` texts opened."""
-    for simple in _parsed(command):
-        words = _unwrapped(simple.words)
-        inner = _shell_text(words)
-        if inner is not None and depth < _DEEPEST:
-            *first, last = list(_commands(inner, depth + 1)) or [_Simple(())]
-            yield from first
-            yield last._replace(then=simple.then, writes=last.writes + simple.writes)
-        elif words or simple.writes:
-            yield simple._replace(words=words)
-
-
-def _parsed(command: str) -> list[_Simple]:
-    """The simple commands of a line as they stand."""
-    found: list[_Simple] = []
-    words: list[str] = []
-    files: list[str] = []
-    documents: list[str] = []
-    wanted = ""  # what the next word is: "write" or "here" or a plain word
-    text, bodies = _without_documents(command)
-    for token in re.finditer(_LEXEME, text[:_READ]):
-        kind, value = token.lastgroup, token[0]
-        if kind in ("write", "here", "read"):
-            wanted = kind
-        elif kind in ("word", "other"):
-            if wanted == "write":
-                files.append(_unquoted(value))
-            elif wanted == "here":
-                documents.append(bodies.pop(0) if bodies else "")
-            elif not wanted:
-                words.append(_unquoted(value))
-            wanted = ""
-        elif kind == "operator":
-            if words or files:
-                found.append(_Simple(tuple(words), tuple(files), value, "".join(documents)))
-            elif found and found[-1].then == ")":  # what follows a group follows its last command
-                found[-1] = found[-1]._replace(then=value)
-            words, files, documents, wanted = [], [], [], ""
-    if words or files:
-        found.append(_Simple(tuple(words), tuple(files), "", "".join(documents)))
-    return found
-
-
-def _without_documents(command: str) -> tuple[str, list[str]]:
-    """The command without the bodies of its here documents, and the bodies in order."""
-    if "<<" not in command:
-        return command, []
-    lines: list[str] = []
-    bodies: list[str] = []
-    ends: list[str] = []
-    body: list[str] = []
-    for line in command.split("\n"):
-        if ends:
-            if line.strip() != ends[0]:
-                body.append(line)
-                continue
-            bodies.append("\n".join(body))
-            body = []
-            ends.pop(0)
-            continue
-        lines.append(line)
-        ends = re.findall(r"(?<!<)<<-?[ \t]*\\?['\"]?([A-Za-z_][\w.-]*)", line)
-    if ends:
-        bodies.append("\n".join(body))
-    return "\n".join(lines), bodies
-
-
-def _unquoted(word: str) -> str:
-    if not re.search(r"['\"\\]", word):
-        return word
-    return re.sub(
-        r"'([^']*)'|\"((?:\\.|[^\"\\])*)\"|\\(.)",
-        lambda part: part[1] or re.sub(r"\\([\"\\$`])", r"\1", part[2] or "") or part[3] or "",
-        word,
-        flags=re.DOTALL,
-    )
-
-
-#: Programs that run another one, with their options that take a value.
-_WRAPPERS: dict[str, tuple[str, ...]] = {
-    "env": ("-u", "-C", "-S"),
-    "sudo": ("-u", "-g", "-E"),
-    "time": ("-f", "-o"),
-    "nice": ("-n",),
-    "nohup": (),
-    "command": (),
-    "exec": (),
-    "stdbuf": (),
-    "setsid": (),
-    "xvfb-run": ("-s", "-n"),
-    "xargs": ("-n", "-I", "-P", "-L", "-d", "-s"),
-    "cross-env": (),
-    "npx": ("-p", "--package"),
-    "bunx": (),
-    "uvx": ("--from", "--with", "--python"),
-}
-#: Two-word wrappers: what comes after them is run.
-_RUNNERS = {
-    "uv": {"run"},
-    "poetry": {"run"},
-    "pipenv": {"run"},
-    "hatch": {"run"},
-    "pdm": {"run"},
-    "rye": {"run"},
-    "conda": {"run"},
-    "micromamba": {"run"},
-    "coverage": {"run"},
-    "bundle": {"exec"},
-    "pnpm": {"exec", "dlx"},
-    "yarn": {"exec", "dlx"},
-    "npm": {"exec", "x"},
-    "bun": {"x"},
-    "mise": {"exec", "x"},
-    "direnv": {"exec"},
-    "rtk": {"test", "err"},
-}
-#: Words that name a project's task for such a wrapper, and no program.
-_OWN_TASKS = {"test", "lint", "build", "check", "typecheck", "types", "cov", "ci"}
-_VALUED = {
-    "--with", "--from", "--group", "--extra", "--python", "-p", "-n", "--name", "--project",
-    "--directory", "--env-file", "--package", "-e", "--source", "--omit", "--rcfile",
-}  # fmt: skip
-_SHELLS = {"bash", "sh", "zsh", "dash", "ksh", "fish"}
-
-
-def _unwrapped(words: Sequence[str]) -> tuple[str, ...]:
-    """The words from the program on that does the work; its folder goes from its name."""
-    rest = list(words)
-    for _ in range(12):
-        while rest and (rest[0] in _KEYWORDS or re.match(_ASSIGNMENT, rest[0])):
-            rest.pop(0)
-        if not rest:
-            break
-        name = rest[0].rsplit("/", 1)[-1]
-        if name == "timeout":
-            rest = _after_options(rest[1:], ("-s", "-k", "--signal", "--kill-after"))[1:]
-        elif name in _WRAPPERS and len(rest) > 1 and rest[1] not in ("-v", "-V"):
-            rest = _after_options(rest[1:], _WRAPPERS[name])
-        elif len(rest) > 2 and rest[1] in _RUNNERS.get(name, ()) and rest[2] not in _OWN_TASKS:
-            rest = _after_options(rest[2:], tuple(_VALUED))
-        else:
-            break
-    return tuple(rest)
-
-
-def _after_options(words: list[str], valued: tuple[str, ...]) -> list[str]:
-    """The words after leading options, the values of ``valued`` ones, and assignments."""
-    at = 0
-    while at < len(words):
-        if words[at] == "--":
-            return words[at + 1 :]
-        if words[at] == "-m":  # a module to run, for coverage and python alike
-            return ["python", *words[at:]]
-        if not words[at].startswith("-") and not re.match(_ASSIGNMENT, words[at]):
-            break
-        at += 2 if words[at] in valued else 1
-    return words[at:]
-
-
-def _shell_text(words: Sequence[str]) -> str | None:
-    """The text that ``bash -c`` is given, or that ``eval`` is."""
-    if words[:1] == ("eval",):
-        return " ".join(words[1:])
-    if not words or words[0].rsplit("/", 1)[-1] not in _SHELLS:
-        return None
-    for at, word in enumerate(words[1:-1], start=1):
-        if re.fullmatch(r"-[a-z]*c", word):
-            return ("set -o pipefail; " if "pipefail" in words[:at] else "") + words[at + 1]
-    return None
 
 
 # What a program does.
@@ -372,7 +167,7 @@ _INTERPRETERS = {"python", "node", "ruby", "perl", "php", "bash", "sh", "zsh", "
 _IDLE = r"--(?:help|version|collect-only|co|listTests|showConfig|fixtures|markers|list)$"
 
 
-def _strength(simple: _Simple) -> int:
+def _strength(simple: Simple) -> int:
     """What the passing of one command proves."""
     words = simple.words
     if not words or any(re.match(_IDLE, word) for word in words) or words[1:] in (("-h",), ("-V",)):
@@ -472,7 +267,7 @@ def _script(program: str, words: Sequence[str]) -> int:
     plain = [word for word in words if not word.startswith("-")]
     if name in _INTERPRETERS or re.match(r"(?:python|pypy)[\d.]*$|ts-node", name):
         if _told(words, r"--test|--check|-n"):  # node, bun, shells
-            return {"--test": TEST, "--check": BUILD}.get(words[0], LINT if name in _SHELLS else 0)
+            return {"--test": TEST, "--check": BUILD}.get(words[0], LINT if name in SHELLS else 0)
         if not plain or _told(words, r"-c|-e|-p|--eval|--print|-"):
             return 0
         program, plain = plain[0], plain[1:]
@@ -530,7 +325,7 @@ def _verdict(output: str) -> bool | None:
     return False if re.search(_BROKEN, output) else None
 
 
-def _set(simples: Sequence[_Simple], option: str) -> bool:
+def _set(simples: Sequence[Simple], option: str) -> bool:
     """Whether the line turns a shell option on."""
     return any(
         simple.words[:1] == ("set",) and any(re.search(option, word) for word in simple.words[1:])
@@ -538,7 +333,7 @@ def _set(simples: Sequence[_Simple], option: str) -> bool:
     )
 
 
-def _hidden(simples: Sequence[_Simple]) -> bool:
+def _hidden(simples: Sequence[Simple]) -> bool:
     """Whether the line's exit code may be another's than its checks'."""
     pipefail, errexit = _set(simples, "^pipefail$"), _set(simples, "^-[a-z]*e")
     checks = [at for at, simple in enumerate(simples) if _strength(simple)]
@@ -557,13 +352,13 @@ def _hidden(simples: Sequence[_Simple]) -> bool:
     return simples[-1].then == "&"
 
 
-def _goes_on(simples: Sequence[_Simple]) -> bool:
+def _goes_on(simples: Sequence[Simple]) -> bool:
     """Whether more runs after the last check has passed, which may be what failed."""
     last = max((at for at, simple in enumerate(simples) if _strength(simple)), default=len(simples))
     return any(simple.then == "&&" for simple in simples[last:-1])
 
 
-def _keeps_end(simples: Sequence[_Simple], output: str) -> bool:
+def _keeps_end(simples: Sequence[Simple], output: str) -> bool:
     """Whether a failure would show: all that follows the check passes the output's end on."""
     last = max(at for at, simple in enumerate(simples) if _strength(simple))
     after = {simple.words[0] for simple in simples[last + 1 :] if simple.words}
@@ -583,7 +378,7 @@ _NOISE = (
 
 def _essence(command: str) -> tuple[tuple[str, ...], ...]:
     """The checks of a line without wrappers and noise; of a line without checks, all it runs."""
-    simples = list(_commands(command))
+    simples = commands(command)
     checks = [simple for simple in simples if _strength(simple)] or simples
     found: list[tuple[str, ...]] = []
     for simple in checks:
@@ -716,7 +511,7 @@ _CODE_WRITES = (
 )
 
 
-def _writes(simple: _Simple) -> bool:
+def _writes(simple: Simple) -> bool:
     """Whether one command changes files that are not temporary."""
     if any(not _temporary(path) for path in simple.writes):
         return True
@@ -767,7 +562,7 @@ def _operands(words: Sequence[str]) -> list[str]:
         if plain[:1] and plain[0] in _GIT_PATHS:
             return plain[1:]
         return rest[rest.index("--") + 1 :] if "--" in rest else []
-    if "-c" in rest and (name == "python" or name in _SHELLS):
+    if "-c" in rest and (name == "python" or name in SHELLS):
         rest = rest[: rest.index("-c")]
     rest = [word.partition("=")[2] if word.startswith("--") else word for word in rest]
     plain = [word for word in rest if word and not word.startswith("-")]
@@ -802,109 +597,3 @@ def _relative(word: str) -> str:
     outside = word.startswith(("/", "~", "@", "..")) or "/../" in word
     named = named or bool(re.search(_SUFFIX, word))
     return word if named and not outside and re.fullmatch(_PATH, word) else ""
-
-
-# Paths that hold on any machine.
-
-#: Top folders of file systems: what starts there is a path, and not a route or a pattern. The
-#: common words count only with more than one part below them.
-_TOPS = (
-    r"(?:bin|boot|etc|home|Users|lib(?:32|64)?|media|mnt|nix|opt|private|proc|root|run|sbin|snap"
-    r"|srv|sys|tmp|usr|var|Volumes|Applications|Library|System|workspaces?|testbed|workdir)"
-)
-_WORDY_TOPS = (
-    r"(?:app|apps|builds?|cache|code|data|dev|github|projects?|repos?|scratch|source|src|work)"
-)
-_PART = r"/(?:[\w.@+~%#-]|\\ )+"
-#: What does not stand before an absolute path: a name, or a path that goes on. An option's
-#: letter, the end of a colour code and a test runner's dots do.
-_BEFORE = r"(?:(?<![A-Za-z0-9_.$~/})\\-])|(?<=-[ILFCo])|(?<=\dm)|(?<=\.[EFfsxX.])(?<!\.\.\.))"
-_ABSOLUTE = (
-    rf"(?:{_BEFORE}(?:file://)?(?:/{_TOPS}(?![\w.@+~%#-])(?:{_PART})*|/{_WORDY_TOPS}(?:{_PART}){{2,}})"
-    rf"|(?<![\w./])(?:\.\./)*\.\.(?:/(?:opt|usr|home|Users|root|var|tmp|private|nix)(?:{_PART})+))/?"
-)
-_DEVICE = r"/dev/(?:null|stdin|stdout|stderr|tty|fd/\d+|zero|u?random)"
-_SHEBANG = r"/(?:usr/)?bin/\w+"
-_SCRATCH = r"(?:/private)?/(?:tmp|var/tmp|var/folders/[^/]+/[^/]+/T|dev/shm)(?=/|$)"
-_HOME = r"/(?:home|Users)/[^/]+(?=/|$)|/root(?=/|$)"
-_PROGRAM = r".*/(?:bin|sbin|Scripts|shims)/([\w.+-]+)"
-_WINDOWS = (
-    rf"(?<![A-Za-z0-9])[A-Za-z]:[\\/]{{1,2}}(?:Windows|Program Files(?: \(x86\))?|ProgramData|a"
-    rf"|{_TOPS}"
-    rf"|{_WORDY_TOPS})(?:[\\/]{{1,2}}[\w.@+~%#-]+)+[\\/]?"
-)
-_VALUE = r"(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s\"';&|]*)"
-#: An assignment before a command whose value holds an absolute path.
-_ASSIGNED_PATH = (
-    rf"(?m)(?P<lead>^[ \t]*|(?:&&|\|\||;|\||\() ?)(?:export[ \t]+[A-Za-z_]\w*=(?P<value>{_VALUE})"
-    rf"[ \t]*(?:&&|;|\n)[ \t]*|[A-Za-z_]\w*=(?P<other>{_VALUE})[ \t]+(?=[\w./$\"']))"
-)
-
-
-def portable(text: str, roots: Sequence[str]) -> str:
-    """The text without absolute paths.
-
-    A path in ``roots`` becomes ``$WORKSPACE`` and a leading ``cd`` to it goes; a home folder
-    becomes ``$HOME``, a temporary one ``$TMPDIR``; a program's path becomes its name; an
-    assignment of an absolute path before a command goes; of other absolute paths the last two
-    parts stay. Idempotent.
-    """
-    for _ in range(8):
-        before = text
-        text = _without_assignments(text, roots)
-        for root in sorted({root.rstrip("/\\") for root in roots}, key=len, reverse=True):
-            text = _without_root(text, root)
-        text = re.sub(r"^(?:\s*cd (?P<q>[\"']?)\$WORKSPACE/?(?P=q)[ \t]*(?:&&|;|\n)\s*)+", "", text)
-        text = re.sub(r"\$WORKSPACE/(?:\.?v?env|\.tox/\w+|\.nox/\w+)/bin/(?=\w)", "", text)
-        text = re.sub(_ABSOLUTE, _anywhere, text)
-        text = re.sub(_WINDOWS, _anywhere_windows, text)
-        if text == before:
-            break
-    return text
-
-
-def _without_assignments(text: str, roots: Sequence[str]) -> str:
-    def kept(found: re.Match[str]) -> str:
-        value = found["value"] or found["other"] or ""
-        holds = any(root in value for root in roots if root) or re.search(_ABSOLUTE, value)
-        return found["lead"] if holds else found[0]
-
-    return re.sub(_ASSIGNED_PATH, kept, text) if "=" in text else text
-
-
-def _without_root(text: str, root: str) -> str:
-    """The root as ``$WORKSPACE``, where it is a whole path and not the head of a longer name."""
-    if not root or root not in text:
-        return text
-    before = (
-        r"(?:(?:(?<![A-Za-z0-9_$~/-])(?<![^.]\.\.\.)(?<!^\.\.\.))|(?<=\dm)|(?<=\.[EFfsxX]))"
-        r"(?:(?<![./])(?:\.\./)*\.\.)?"
-    )
-    pattern = rf"{before}(?:file://)?(?:/private(?=/))?{re.escape(root)}(?![\w-]|\.\w)"
-    return re.sub(pattern, "$WORKSPACE", text)
-
-
-def _anywhere(found: re.Match[str]) -> str:
-    """An absolute path as it can be said on any machine."""
-    path = re.sub(r"^(?:file:/|(?:\.\./)*\.\.)/", "/", found[0])
-    if re.match(_DEVICE, path):
-        return path
-    if found.string.endswith("#!", 0, found.start()):
-        return path if re.fullmatch(_SHEBANG, path) else "/usr/bin/env " + path.rpartition("/")[2]
-    for known, name in ((_SCRATCH, "$TMPDIR"), (_HOME, "$HOME")):
-        if re.match(known, path) and not re.fullmatch(_PROGRAM, path):
-            return re.sub(known, name, path, count=1)
-    program = re.fullmatch(_PROGRAM, path)
-    if program:
-        return program[1]
-    _, packages, inner = path.rpartition("/site-packages/")
-    if packages:
-        return inner
-    return ".../" + "/".join(path.strip("/").split("/")[-2:])
-
-
-def _anywhere_windows(found: re.Match[str]) -> str:
-    parts = [part for part in re.split(r"[\\/]+", found[0]) if part]
-    if parts[1] == "Users":
-        return "/".join(["$HOME", *parts[3:]])
-    return ".../" + "/".join(parts[1:][-2:])

@@ -57,6 +57,8 @@ create virtual table vocabulary using fts5vocab (words, 'row');
 """
 #: Seconds a reader or writer waits for another before it goes its own way.
 _BUSY = 2.0
+#: A name or error that more records share says nothing about any one of them.
+SHARED = 200
 #: Records whose words are looked at closely for one query.
 CANDIDATES = 64
 
@@ -163,26 +165,47 @@ class Index:
         """Entries of the store that are no usable record: (path, reason)."""
         return self._ask("select path, reason from damaged order by path")
 
-    def with_error(self, column: str, value: str) -> dict[int, int]:
-        """Live records with an error's ``signature`` or ``near``: number -> how many share it."""
+    def with_error(self, column: str, value: str) -> list[int]:
+        """Numbers of live records with an error's ``signature`` or ``near``, newest first."""
         query = (
             "select distinct error.number from error join record using (number)"  # noqa: S608
-            f" where error.{column} = ? and live = 1"
+            f" where error.{column} = ? and live = 1 order by ended desc, id limit {SHARED}"
         )
-        numbers = [row[0] for row in self._ask(query, (value,))]
-        return dict.fromkeys(numbers, len(numbers))
+        return [number for (number,) in self._ask(query, (value,))]
 
     def with_names(self, table: str, column: str, names: Iterable[str]) -> dict[int, set[str]]:
-        """Live records that hold any of the names: number -> names found."""
+        """Live records that hold any of the names: number -> names found. A name that more
+        than ``SHARED`` records hold tells nothing about any of them, and is left out."""
         found: dict[int, set[str]] = {}
         query = (
             f"select number from {table} join record using (number)"  # noqa: S608
-            f" where {table}.{column} = ? and live = 1"
+            f" where {table}.{column} = ? and live = 1 limit {SHARED + 1}"
         )
         for name in dict.fromkeys(names):
-            for (number,) in self._ask(query, (name,)):
+            rows = self._ask(query, (name,))
+            for (number,) in rows if len(rows) <= SHARED else ():
                 found.setdefault(number, set()).add(name)
         return found
+
+    def touching(self, paths: Iterable[str]) -> dict[int, str]:
+        """Live records that touched any of the files: number -> path. A name without a folder
+        stands for every file of that name."""
+        found: dict[int, str] = {}
+        for path in dict.fromkeys(paths):
+            column = "path" if "/" in path else "base"
+            query = (
+                "select number from path join record using (number)"  # noqa: S608
+                f" where path.{column} = ? and live = 1"
+            )
+            found.update((number, path) for (number,) in self._ask(query, (path,)))
+        return found
+
+    def order(self, numbers: Iterable[int]) -> dict[int, tuple[int, str]]:
+        """What decides between equal scores, and does not depend on how the index was built:
+        number -> (minus the end of its session, id)."""
+        query = "select ended, id from record where number = ?"
+        rows = {number: self._ask(query, (number,))[0] for number in numbers}
+        return {number: (-ended, record) for number, (ended, record) in rows.items()}
 
     def matches(self, words: Iterable[str]) -> list[Match]:
         """Live records with any of the words, the best by FTS5's own rank first."""
@@ -190,10 +213,10 @@ class Index:
         if not query:
             return []
         found = self._ask(
-            "select words.rowid, words.intent, words.names, words.content from words"
-            " join record on record.number = words.rowid"
-            " where words match ? and live = 1 order by rank, words.rowid limit ?",
-            (query, CANDIDATES),
+            "select number, intent, names, content from (select rowid as number, intent, names,"
+            " content from words where words match ? order by rank limit ?)"
+            " join record using (number) where live = 1 limit ?",
+            (query, 2 * CANDIDATES, CANDIDATES),
         )
         return [Match(number, a.split(), b.split(), c.split()) for number, a, b, c in found]
 

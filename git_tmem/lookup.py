@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from git_tmem import probes, ranking, render
@@ -25,6 +25,8 @@ from git_tmem.tokens import tokens
 ABBREV = 12
 #: Hits whose guards are checked before giving up on finding one that holds.
 _TRIED = 12
+#: A word that no more records than this have is never too common to find candidates by.
+_COMMON = 50
 #: Characters of a query that are looked at.
 _QUERY_LIMIT = 20_000
 
@@ -98,20 +100,24 @@ def find(index: Index, query: Query) -> list[Hit]:
     """Hits of all channels, fused, best first; those below the floor are in it too."""
     text = query.text[:_QUERY_LIMIT]
     evidence: dict[int, list[Evidence]] = {}
+    touching = index.touching(query.files)
     channels = (
         _by_error(index, query.error[-_QUERY_LIMIT:] or text),
-        _by_path(index, query.files, ranking.PATH),
-        _by_path(index, _paths_in(text), ranking.BASE_NAME),
+        (
+            (number, Evidence("path", ranking.PATH, f"file: {path}"))
+            for number, path in touching.items()
+        ),
+        _by_path(index, _paths_in(text)),
         _by_symbol(index, text),
         _by_words(index, f"{text}\n{_first_error(query.error)}"),
     )
     for channel in channels:
         for number, item in channel:
-            evidence.setdefault(number, []).append(item)
-    if query.files:
-        touching = {number for number, _ in _by_path(index, query.files, ranking.PATH)}
-        evidence = {number: items for number, items in evidence.items() if number in touching}
-    return ranking.fuse(evidence)
+            if number in touching or not query.files:
+                evidence.setdefault(number, []).append(item)
+    hits = ranking.fuse(evidence)
+    order = index.order(hit.number for hit in hits if hit.passes)
+    return sorted(hits, key=lambda hit: (-hit.score, order.get(hit.number, (0, ""))))
 
 
 def _first_error(error: str) -> str:
@@ -124,26 +130,24 @@ def _by_error(index: Index, text: str) -> Iterable[tuple[int, Evidence]]:
     if found is None:
         return
     exact = index.with_error("signature", found.key)
-    for number, records in exact.items():
-        score = ranking.shared(ranking.EXACT_ERROR, records)
-        yield number, Evidence("error", score, f"same error: {found.message}")
-    for number, records in index.with_error("near", found.near).items():
-        if number not in exact:
-            score = ranking.shared(ranking.NEAR_ERROR, records)
-            yield number, Evidence("error", score, f"a like error: {found.message}")
+    for number in exact:
+        yield number, Evidence("error", ranking.EXACT_ERROR, f"same error: {found.message}")
+    near = index.with_error("near", found.near)
+    for number in set(near) - set(exact):
+        score = ranking.shared(ranking.NEAR_ERROR, len(near))
+        yield number, Evidence("error", score, f"a like error: {found.message}")
 
 
-def _by_path(index: Index, names: Iterable[str], score: int) -> list[tuple[int, Evidence]]:
+def _by_path(index: Index, names: Iterable[str]) -> Iterable[tuple[int, Evidence]]:
+    """Paths that the text names: a whole one is worth more than a file's name alone."""
     whole = [name for name in names if name]
-    bases = [name.rpartition("/")[2] for name in whole]
-    found = dict(index.with_names("path", "base", bases))
+    based = index.with_names("path", "base", (name.rpartition("/")[2] for name in whole))
     named = index.with_names("path", "path", whole)
-    results = []
-    for number, paths in {**found, **named}.items():
-        exact = number in named
-        worth = ranking.shared(ranking.PATH if exact else score, len(named if exact else found))
-        results.append((number, Evidence("path", worth, f"file: {', '.join(sorted(paths))}")))
-    return results
+    for found, worth in ((based, ranking.BASE_NAME), (named, ranking.PATH)):
+        for number, paths in found.items():
+            if found is named or number not in named:
+                score = ranking.shared(worth, len(found))
+                yield number, Evidence("path", score, f"file: {', '.join(sorted(paths))}")
 
 
 def _paths_in(text: str) -> list[str]:
@@ -177,11 +181,18 @@ def _looks_like_code(name: str, follows: str) -> bool:
 
 def _by_words(index: Index, text: str) -> Iterable[tuple[int, Evidence]]:
     asked = tokens(text)[:400]
-    matches = index.matches(dict.fromkeys(asked))
-    if not matches:
-        return
     frequency = index.frequencies(dict.fromkeys(asked))
-    yield from ranking.score_words(asked, matches, frequency, index.count()).items()
+    records = index.count()
+    matches = index.matches(_telling(frequency, records))
+    yield from ranking.score_words(asked, matches, frequency, records).items()
+
+
+def _telling(frequency: Mapping[str, int], records: int) -> list[str]:
+    """The words by which candidates are found: known ones, and in a large store not those that
+    every fourth record has, unless there are no others."""
+    known = [word for word, number in frequency.items() if number]
+    rare = [word for word in known if frequency[word] <= max(_COMMON, records // 4)]
+    return rare or sorted(known, key=lambda word: (frequency[word], word))[:2]
 
 
 def _is_path(value: object) -> bool:

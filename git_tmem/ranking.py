@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from git_tmem.query import Match
@@ -51,19 +51,20 @@ class Hit(NamedTuple):
 
 
 def fuse(evidence: Mapping[int, Sequence[Evidence]]) -> list[Hit]:
-    """Hits, best first. The strongest evidence counts whole, each further one a third of that
+    """Hits, in no order. The strongest evidence counts whole, each further one a third of that
     of the one before it, so that many weak hints do not outdo one proof."""
     hits = []
     for number, items in evidence.items():
         ordered = sorted(items, key=lambda item: (-item.score, item.channel, item.why))
         score = sum(item.score // 3**place for place, item in enumerate(ordered))
         hits.append(Hit(number, score, tuple(item.why for item in ordered if item.why)))
-    return sorted(hits, key=lambda hit: (-hit.score, hit.number))
+    return hits
 
 
 def shared(score: int, records: int) -> int:
-    """What evidence is worth when ``records`` records share it: what fits all tells little."""
-    return score * 2 // (1 + max(1, records)) if records > 1 else score
+    """What evidence is worth when ``records`` records share it: what fits all tells little.
+    Five records take away a third of it, ten more than half."""
+    return score * 20 // (17 + 3 * max(1, records))
 
 
 def score_words(
@@ -74,7 +75,11 @@ def score_words(
     weights = Counter(asked)
     rarity = {word: _rarity(frequency.get(word, 0), records) for word in weights}
     total = sum(rarity.values()) or 1.0
-    raw = {match.number: _bm25(match, matches, weights, rarity) for match in matches}
+    lengths = {
+        field: sum(len(getattr(match, field)) for match in matches) / max(1, len(matches))
+        for field in _FIELDS
+    }
+    raw = {match.number: _bm25(match, lengths, weights, rarity) for match in matches}
     best = max(raw.values(), default=0.0) or 1.0
     found = {}
     for match in matches:
@@ -97,27 +102,19 @@ def _rarity(documents: int, records: int) -> float:
 
 
 def _bm25(
-    match: Match, matches: Sequence[Match], weights: Mapping[str, int], rarity: Mapping[str, float]
-) -> float:
-    total = 0.0
-    for field, weight in _FIELDS.items():
-        words: list[str] = getattr(match, field)
-        average = sum(len(getattr(other, field)) for other in matches) / len(matches) or 1.0
-        total += weight * _bm25_field(words, average, weights, rarity)
-    return total
-
-
-def _bm25_field(
-    words: Iterable[str],
-    average: float,
+    match: Match,
+    lengths: Mapping[str, float],
     weights: Mapping[str, int],
     rarity: Mapping[str, float],
 ) -> float:
-    counts = Counter(words)
-    length = sum(counts.values())
-    norm = _K1 * (1 - _B + _B * length / average)
-    return sum(
-        (1 + math.log(weight)) * rarity[word] * counts[word] * (_K1 + 1) / (counts[word] + norm)
-        for word, weight in weights.items()
-        if word in counts
-    )
+    """BM25 over the fields; ``lengths`` are the candidates' average numbers of words in each."""
+    total = 0.0
+    for field, weight in _FIELDS.items():
+        counts = Counter(getattr(match, field))
+        norm = _K1 * (1 - _B + _B * counts.total() / (lengths[field] or 1.0))
+        total += weight * sum(
+            (1 + math.log(times)) * rarity[word] * counts[word] * (_K1 + 1) / (counts[word] + norm)
+            for word, times in weights.items()
+            if word in counts
+        )
+    return total

@@ -129,9 +129,12 @@ _NAMES = (
     ("凭证".encode(), rb""),
 )
 _ASSIGNED = (
-    rb"(?P<rest>[\w-]{0,40})(?P<mark>\\{0,3}[\"'`]?\]?[ \t]{0,8}"
+    rb"(?P<rest>[\w-]{0,40})(?:(?P<mark>\\{0,3}[\"'`]?\]?[ \t]{0,8}"
     rb"(?:(?::|string|String) ?(?:&?(?:'static )?[Ss]tr(?:ing)? ?)?=|=>|={1,3}|:"
-    rb"|" + "：|是|为".encode() + rb")\s{0,8}|[ \t]{1,4}|>)"
+    rb"|"
+    + "：|是|为".encode()
+    + rb")\s{0,8}|>|\"?[ {]{0,3}\n\s{1,16}(?:value|default)\s{0,8}[:=]\s{0,4})"
+    rb"|(?P<loose>[ \t]{1,4}(?:is )?|[\"'`], {0,4}|\())"
     rb"(?P<quote>\\{0,3}[\"'`])?(?P<scheme>(?i:bearer|basic|token|apikey|digest) +)?"
     rb"(?P<value>(?(quote)[^\s\"'`\\]+(?=\\{0,3}[\"'`])|[^\s\"'`<>;,&|()\[\]{}\\=:\x80-\xff]+={0,2}))"
     rb"(?P<code>[(\[{=:])?"
@@ -160,6 +163,7 @@ _DUMMY = (
     rb"|xyz|key|demo|my|new|old|good|bad|wrong|right|correct|valid|invalid|default|some|the|api"
     rb"|auth|login|hello|world|postgres|mysql|guest|local|dev|raw|value|first|second|other"
 )
+_KINDS = (rb"[a-z]", rb"[A-Z]", rb"\d", rb"[!@#$%^&*?+~]")
 _WORD = rb"(?:[A-Za-z]{2,}\d{0,3}|[A-Za-z]?\d{1,4})"
 _WORDLIKE = rb"[-_./:@+~]*" + _WORD + rb"(?:[-_./:@+~]+" + _WORD + rb")*[-_./:@+~]*$"
 
@@ -333,13 +337,21 @@ def _holds(before: bytes, lead: bytes, found: re.Match[bytes]) -> bool:
     """Whether the name, as far as its spelling and what follows tell, holds a secret."""
     if found["code"] or (lead and not re.compile(lead).search(before)):
         return False
-    if not found["mark"].strip():  # a space ends only the name of an option
-        return bool(re.compile(rb"(?<![\w-])--?[\w-]*$").search(before)) and not found["rest"]
-    if found["mark"] == b">":
-        return bool(re.compile(rb"<[\w-]*$").search(before))
-    if re.compile(_OTHER).search(before):
+    if found["mark"] == b">" and not re.compile(rb"<[\w-]*$").search(before):
         return False
-    return not re.compile(_ABOUT).match(found["rest"].lower())
+    if re.compile(_OTHER).search(before) or re.compile(_ABOUT).match(found["rest"].lower()):
+        return False
+    option = re.compile(rb"(?<![\w-])--?[\w-]*$").search(before) and not found["rest"]
+    return found["loose"] is None or bool(option) or _is_random(found["value"])
+
+
+def _is_random(value: bytes) -> bool:
+    """Whether a value that nothing but a space ties to its name still can only be a secret."""
+    kinds = sum(bool(re.compile(kind).search(value)) for kind in _KINDS)
+    mixed = re.compile(_KINDS[-1]).search(value) or len(re.compile(rb"\d+").findall(value)) > 1
+    if len(value) < 8 or kinds < 3 or not mixed or b"/" in value:
+        return False
+    return not _is_wordlike(value)
 
 
 def _is_secret(word: bytes, found: re.Match[bytes]) -> bool:

@@ -132,9 +132,11 @@ def _lines(number: int, entry: Entry) -> Iterator[_Line]:
             yield from _step(place, step, outcome)
     if whole or grade.name == L1_TOPOLOGY:
         yield from _topology(grade.files, book.checks, named)
-    if grade.reasons:
-        label = "note" if not unseen else "not shown"
-        yield _Line(_HIDDEN, f"  {label}: {_listed(grade.reasons, '; ')}")
+    gone = {outcome.reason for outcome in grade.outcomes if hidden(outcome)}
+    for label, wanted in (("not shown", True), ("note", False)):
+        reasons = [reason for reason in grade.reasons if (reason in gone) is wanted]
+        if reasons:
+            yield _Line(_HIDDEN, f"  {label}: {_listed(reasons, '; ')}")
 
 
 def _repair(repair: Repair, hidden_steps: Sequence[int] | None, lost: set[str]) -> Iterator[_Line]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from git_tmem.actions import EXEC, MUTATE, Action, Session, edited_paths
-from git_tmem.checks import portable
 from git_tmem.errors import InputError
+from git_tmem.portable import portable
 
 
 def find_root(session: Session, tops: Sequence[str], exists: Callable[[str], bool]) -> str:
@@ -35,7 +35,7 @@ def find_root(session: Session, tops: Sequence[str], exists: Callable[[str], boo
     if not best or not counts[best]:
         raise InputError(
             f"this session worked in {session.cwd or 'an unknown folder'}, and none of the"
-            f" {len(edited)} files it edited is in this repository",
+            f" {len(edited)} file{'s' * (len(edited) != 1)} it edited is in this repository",
             "run git tmem capture in the repository it worked in",
         )
     return best

@@ -15,12 +15,12 @@ from git_tmem.checks import (
     is_check,
     is_setup,
     passed,
-    portable,
     same_check,
     strength,
     targets,
     writes,
 )
+from git_tmem.portable import portable
 
 TEXT = st.text(st.characters(exclude_categories=()))
 

@@ -604,7 +604,7 @@ def test_a_log_of_another_repository(repo: Path, tmem: Tmem, tmp_path: Path) -> 
     other.mkdir()
     project(other)
     log = fix_price(Log(other)).save(tmp_path / "log.jsonl")
-    fails(tmem("capture", "--session", str(log)), 3, "none of the 1 files it edited")
+    fails(tmem("capture", "--session", str(log)), 3, "none of the 1 file it edited")
 
 
 def test_no_session_missing_file_unknown_agent(repo: Path, tmem: Tmem) -> None:

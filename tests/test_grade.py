@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -60,8 +62,9 @@ def found(path: str, kind: str, state: str) -> Outcome:
         state = MOVED if kind == "blob" else GONE
     elif state == EDITED and kind in ("path", "symbol"):
         state = FRESH
-    return Outcome(state, "" if state == FRESH else f"{path} {kind} {state}",
-                   f"new/{path}" if state == MOVED else "")  # fmt: skip
+    if state == MOVED:
+        return Outcome(MOVED, f"{path} moved to new/{path} (same content)", f"new/{path}")
+    return Outcome(state, "" if state == FRESH else f"{path} {kind} {state}")
 
 
 def graded(a: str, b: str, check: str = FRESH, repairs: bool = True) -> Grade:
@@ -145,6 +148,111 @@ def test_the_order_of_probes_does_not_matter(order: list[int], a: str, b: str) -
     ] + [Outcome(FRESH)]
     mixed = whole._replace(probes=tuple(whole.probes[place] for place in order))
     assert grade(mixed, [outcomes[place] for place in order]) == grade(whole, outcomes)
+
+
+KINDS = ("path", "blob", "symbol", "body", "check", "of-another-version")
+WORSE = [FRESH, MOVED, UNKNOWN, EDITED, GONE]
+outcomes_of_any_kind = st.builds(
+    Outcome,
+    st.sampled_from(STATES),
+    st.sampled_from(["", "one", "two"]),
+    st.sampled_from(["", "x"]),
+)
+
+
+@st.composite
+def records(draw: st.DrawFn) -> tuple[Playbook, list[Outcome]]:
+    """Any record with any probes on any of its steps, and any outcomes."""
+    kinds = draw(st.lists(st.sampled_from(["READ", "MUTATE", "SETUP", "VERIFY"]), max_size=4))
+    probe = st.builds(
+        Probe,
+        st.sampled_from(KINDS),
+        st.fixed_dictionaries({"path": st.sampled_from(PATHS)}),
+        st.lists(st.integers(0, 4), max_size=3).map(tuple),
+    )
+    probes = draw(st.lists(probe, max_size=8))
+    made = book(draw(st.booleans()))._replace(
+        steps=tuple(Step(kind, PATHS[place % 2]) for place, kind in enumerate(kinds)),
+        files=draw(st.sampled_from([(), PATHS[:1], PATHS])),
+        probes=tuple(probes),
+    )
+    found = st.lists(outcomes_of_any_kind, min_size=len(probes), max_size=len(probes))
+    return made, draw(found)
+
+
+@given(records(), st.data())
+def test_for_any_record_a_worse_outcome_never_gives_a_better_grade(
+    record: tuple[Playbook, list[Outcome]], data: st.DataObject
+) -> None:
+    made, outcomes = record
+    if outcomes:
+        place = data.draw(st.integers(0, len(outcomes) - 1))
+        worse = data.draw(st.sampled_from(WORSE[WORSE.index(outcomes[place].state) :]))
+        changed = [*outcomes]
+        changed[place] = outcomes[place]._replace(state=worse)
+        before, after = grade(made, outcomes), grade(made, changed)
+        assert GRADES.index(before.name) <= GRADES.index(after.name)
+        assert set(after.files) <= set(before.files) | set(PATHS)
+
+
+@given(records(), st.randoms())
+def test_for_any_record_the_order_of_probes_is_irrelevant(
+    record: tuple[Playbook, list[Outcome]], random: Random
+) -> None:
+    made, outcomes = record
+    pairs = list(zip(made.probes, outcomes, strict=True))
+    random.shuffle(pairs)
+    mixed = made._replace(probes=tuple(probe for probe, _ in pairs))
+    assert grade(mixed, [outcome for _, outcome in pairs]) == grade(made, outcomes)
+
+
+@given(records())
+def test_any_record_gets_one_outcome_for_each_step_and_readable_reasons(
+    record: tuple[Playbook, list[Outcome]],
+) -> None:
+    result = grade(*record)
+    assert len(result.outcomes) == len(record[0].steps)
+    assert {outcome.state for outcome in result.outcomes} <= set(STATES)
+    assert result.name != WITHHELD or result.reasons
+    assert all(result.reasons)
+
+
+def test_a_read_follows_the_content_that_an_edit_is_known_by() -> None:
+    made = book()._replace(
+        steps=(Step("READ", "a.py"), Step("MUTATE", "a.py")),
+        probes=(Probe("path", {"path": "a.py"}, (0, 1)), Probe("blob", {"path": "a.py"}, (1,))),
+    )
+    result = grade(made, [Outcome(GONE, "a.py is gone"), Outcome(MOVED, "moved", "lib/a.py")])
+    assert [outcome.path for outcome in result.outcomes] == ["lib/a.py", "lib/a.py"]
+    assert result.name == L0_FULL
+
+
+def test_a_record_without_edits_is_judged_by_what_it_read_and_checked() -> None:
+    made = book()._replace(
+        steps=(Step("READ", "a.py"), Step("VERIFY", command="pytest")),
+        files=(),
+        probes=(Probe("path", {"path": "a.py"}, (0,)), Probe("check", {"command": "c"}, (1,))),
+    )
+    assert grade(made, [Outcome(FRESH), Outcome(FRESH)]).name == L0_FULL
+    assert grade(made, [Outcome(GONE, "gone"), Outcome(FRESH)]).name == L0_PARTIAL
+    assert grade(made, [Outcome(GONE, "gone"), Outcome(GONE, "gone")]).name == L2_INVARIANT
+
+
+def test_one_changed_symbol_of_several_hides_the_step_and_is_the_one_named() -> None:
+    made = book()._replace(
+        steps=(Step("MUTATE", "a.py", symbols=("f", "g")),),
+        probes=tuple(
+            Probe(kind, {"path": "a.py", "name": name}, (0,))
+            for kind, name in (("blob", ""), ("body", "f"), ("body", "g"))
+        ),
+    )
+    outcomes = [Outcome(EDITED, "a.py was changed since"), Outcome(FRESH), Outcome(EDITED, "a.py: g was changed since")]  # fmt: skip
+    assert grade(made, outcomes).outcomes == (Outcome(EDITED, "a.py: g was changed since"),)
+
+
+def test_outcomes_that_do_not_match_the_probes_are_refused() -> None:
+    with pytest.raises(ValueError, match="zip"):
+        grade(book(), [])
 
 
 def test_steps_that_nothing_guards_are_unknown_and_give_no_full_trust() -> None:

@@ -29,6 +29,8 @@ FLOORS: dict[str, tuple[int, str]] = {
             "tokens",
             "query",
             "workspace",
+            "shell",
+            "portable",
         ),
         (1, "any"),
     ),

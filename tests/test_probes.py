@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from git_tmem.playbook import EDITED, FRESH, GONE, MOVED, UNKNOWN, Probe, Step
-from git_tmem.probes import PROBES, Unknowable, build, check_all, safe_path
+from git_tmem.probes import PROBES, CachedView, Unknowable, build, check, check_all, safe_path
 
 CODE = "def total(lines):\n    return sum(lines)\n\n\ndef other():\n    return 1\n"
 STEPS = (
@@ -137,13 +137,106 @@ def test_a_check_that_names_nothing_holds() -> None:
     assert [outcome.state for outcome in check_all(probes, Dict({"b.go": ""}))] == [FRESH]
 
 
-def test_one_file_is_parsed_once_however_many_probes_lean_on_it() -> None:
-    code = "".join(f"def f{number}(): return {number}\n" for number in range(40))
-    step = Step("MUTATE", "a.py", symbols=tuple(f"f{number}" for number in range(40)))
-    probes = build([step], Dict({"a.py": code}))
+def test_one_file_is_read_once_however_many_probes_lean_on_it() -> None:
+    names = tuple(f"f{number}" for number in range(40))
+    code = "".join(f"def {name}(): return 1\n" for name in names)
+    steps = [Step("MUTATE", "a.py", symbols=names[at : at + 4]) for at in range(0, 40, 4)]
+    probes = build(steps, Dict({"a.py": code}))
+    assert len(probes) == 2 + 2 * 40
     view = Dict({"a.py": code + "# more\n"})
-    assert len(check_all(probes, view)) > 80
+    assert {outcome.state for outcome in check_all(probes, view)} == {FRESH, EDITED}
     assert view.reads == 1
+
+
+def test_what_did_not_change_is_not_read_at_all() -> None:
+    view = tree()
+    assert {outcome.state for outcome in check_all(PROBED, view)} == {FRESH}
+    assert view.reads == 0
+
+
+def test_what_was_learned_for_one_record_serves_the_next() -> None:
+    view = tree(src__cart_py=CODE + "# more\n")
+    cached = CachedView(view)
+    assert check_all(PROBED, cached) == check_all(PROBED, cached)
+    assert view.reads == 1
+
+
+def test_one_probe_serves_all_steps_that_lean_on_the_same_thing() -> None:
+    steps = [Step("READ", "a.py"), Step("MUTATE", "a.py"), Step("MUTATE", "a.py")]
+    probes = build(steps, Dict({"a.py": "x = 1\n"}))
+    assert [(probe.kind, probe.steps) for probe in probes] == [
+        ("path", (0, 1, 2)),
+        ("blob", (1, 2)),
+    ]
+
+
+def test_a_class_is_not_what_changed_when_its_method_did() -> None:
+    code = "class A:\n    def f(self):\n        return 1\n\n    def g(self):\n        return 1\n"
+    probes = build([Step("MUTATE", "a.py", symbols=("A.f", "A"))], Dict({"a.py": code}))
+    assert {probe.args.get("name") for probe in probes} == {None, "A.f"}
+    other = Dict({"a.py": code[::-1].replace("1", "2", 1)[::-1]})
+    found = zip(probes, check_all(probes, other), strict=True)
+    assert {probe.kind: outcome.state for probe, outcome in found} == {
+        "path": FRESH, "blob": EDITED, "symbol": FRESH, "body": FRESH,
+    }  # fmt: skip
+
+
+def test_a_property_and_its_setter_are_guarded_together() -> None:
+    code = (
+        "class A:\n    @property\n    def x(self):\n        return 1\n\n"
+        "    @x.setter\n    def x(self, to):\n        self.y = 2\n"
+    )
+    probes = build([Step("MUTATE", "a.py", symbols=("A.x",))], Dict({"a.py": code}))
+    for old in ("return 1", "self.y = 2"):
+        view = Dict({"a.py": code.replace(old, "pass")})
+        assert [outcome.state for outcome in check_all(probes, view)][-1] == EDITED
+
+
+def test_source_that_does_not_parse_now_is_unknown_not_changed() -> None:
+    found = states(tree(src__cart_py=CODE + "def broken(:\n"))
+    assert (found["symbol total"], found["body total"]) == (FRESH, UNKNOWN)
+    found = states(tree(src__cart_py="def other():\n    return (\n"))
+    assert (found["symbol total"], found["body total"]) == (UNKNOWN, UNKNOWN)
+
+
+def test_an_empty_file_does_not_move_to_another_empty_file() -> None:
+    args = {"path": "a/__init__.py", "blob": "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"}
+
+    class Empty(Dict):
+        def find(self, blob_id: str) -> list[str]:
+            return ["b/__init__.py"]
+
+    assert check(Probe("blob", args), Empty({})).state == GONE
+    assert check(Probe("blob", {**args, "blob": "1" * 40}), Empty({})).state == MOVED
+
+
+@pytest.mark.parametrize(
+    ("command", "needs"),
+    [
+        ("python3 -m unittest tests.test_a.CartTest.test_x", {"tests/test_a.py"}),
+        ("cd web && npm test", {"web/package.json"}),
+        ("cd web && npx vitest src/a.test.ts", {"web/src/a.test.ts"}),
+        ("pytest tests/test_a.py > out.log 2>&1", {"tests/test_a.py"}),
+        ("cargo test --workspace", {"Cargo.toml"}),
+        ("tox -e py311", set()),
+        ("FOO=1 pytest --config=cfg/x.ini tests", {"cfg/x.ini"}),
+        ("cat /etc/passwd ../x && true", set()),
+    ],
+)
+def test_what_a_command_needs_of_the_tree(command: str, needs: set[str]) -> None:
+    names = ("tests/test_a.py", "web/src/a.test.ts", "out.log", "Cargo.toml", "cfg/x.ini")
+    files = {**dict.fromkeys(names, ""), "web/package.json": '{"scripts": {"test": "vitest"}}'}
+    probes = build([Step("VERIFY", command=command)], Dict(files))
+    assert {probe.args["path"] for probe in probes if "path" in probe.args} == needs
+    assert {outcome.state for outcome in check_all(probes, Dict(files))} == {FRESH}
+
+
+def test_a_package_file_that_cannot_be_read_now_is_unknown() -> None:
+    probes = build([Step("VERIFY", command="npm test")], Dict({"package.json": '{"scripts": {"test": ""}}'}))  # fmt: skip
+    for text in ("{", "[" * 100_000):
+        assert [found.state for found in check_all(probes, Dict({"package.json": text}))] == [
+            UNKNOWN
+        ]
 
 
 @pytest.mark.parametrize(
@@ -176,7 +269,7 @@ def test_what_the_view_cannot_tell_is_unknown() -> None:
             raise Unknowable("it lies in a submodule")
 
     (outcome,) = check_all([Probe("path", {"path": "sub/a.py"})], Submodule({}))
-    assert outcome == (UNKNOWN, "sub/a.py: it lies in a submodule", "")
+    assert outcome == (UNKNOWN, "sub/a.py could not be checked: it lies in a submodule", "")
 
 
 @given(kind=st.sampled_from([*PROBES, "x"]), args=st.dictionaries(st.text(), st.text()))

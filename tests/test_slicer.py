@@ -583,7 +583,7 @@ COMMANDS = [
 OUTPUTS = ["", PASSED, FAILED, TYPE_ERROR, "pay.py: error: x", "0 issues."]
 
 lines = st.lists(st.sampled_from(LINES), max_size=4).map(tuple)
-hunks = st.lists(st.builds(Hunk, lines, lines), max_size=2).map(tuple)
+hunks = st.lists(st.builds(Hunk, lines, lines, st.just(False)), max_size=2).map(tuple)
 actions_of_any_kind = st.one_of(
     st.builds(
         lambda path, found, failed, created: Action(

@@ -87,4 +87,4 @@ def _identity(first: Mapping[str, Any]) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
 
 
-_HINT = "logs are JSON lines, plain or zstd; see: git help tmem-capture"
+_HINT = "logs are JSON lines, plain or zstd; see: man git-tmem-capture"

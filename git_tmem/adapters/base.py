@@ -155,8 +155,8 @@ def _encodable(action: Action) -> Action:
     except UnicodeEncodeError:
         fields = {name: _encoded(value) for name, value in action._asdict().items()}
         hunks = tuple(
-            Hunk(*(tuple(map(_encoded, lines)) for lines in hunk[:2]), hunk.partial)
-            for hunk in action.hunks
+            Hunk(tuple(map(_encoded, removed)), tuple(map(_encoded, added)), partial)
+            for removed, added, partial in action.hunks
         )
         return Action(**{**fields, "hunks": hunks})
     return action

@@ -18,8 +18,8 @@ SUFFIXES = {
     **dict.fromkeys(("py", "pyi", "pyw"), "python"),
     **dict.fromkeys(("md", "markdown", "mdx"), "markdown"),
     "rst": "restructuredtext",
-    **dict.fromkeys(("js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "vue"), "javascript"),
-    **dict.fromkeys(("svelte",), "javascript"),
+    **dict.fromkeys(("js", "jsx", "mjs", "cjs", "vue", "svelte"), "javascript"),
+    **dict.fromkeys(("ts", "tsx", "mts", "cts"), "javascript"),
     "go": "go",
     "rs": "rust",
     **dict.fromkeys(("java", "groovy"), "java"),
@@ -30,7 +30,7 @@ SUFFIXES = {
     "swift": "swift",
     "dart": "java",
     **dict.fromkeys(("rb", "rake"), "ruby"),
-    **dict.fromkeys(("ex", "exs", "jl", "nim"), "ruby"),
+    **dict.fromkeys(("ex", "exs", "jl"), "ruby"),  # blocks that end with "end", too
     "lua": "lua",
     **dict.fromkeys(("sh", "bash", "zsh", "ksh"), "shell"),
 }

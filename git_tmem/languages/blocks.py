@@ -91,7 +91,7 @@ _KEYWORD = re.compile(
     rf"|type[ \t]+(?P<alias>{_NAME})"
     rf"|func[ \t]*\((?P<receiver>[^()\n]*)\)[ \t]*(?P<method>\w+)"
     r"|(?:function\b[ \t]*\*?|func\b|fun\b|fn\b|defp?\b|macro_rules!)[ \t]*(?:<[^<>\n]*>[ \t]+)?"
-    rf"(?P<call>{_NAME})"
+    rf"(?:\w+<[^<>\n]*>\??\.)?(?P<call>{_NAME}(?::\w+)?)"
     rf"|(?:const|let|var|val|static|typealias)[ \t]+(?:mut[ \t]+)?(?P<const>{_NAME})"
     r"(?=[ \t]*[=:])"
     r")"
@@ -101,7 +101,7 @@ _ASSIGNED = re.compile(
     r"(?P<name>[\w$#]+(?:\.[\w$]+)*)[ \t]*[=:][ \t]*(?:async\b[ \t]*)?"
     r"(?:function\b|\([^\n]*=>|[\w$]+[ \t]*=>)"
 )
-_SHELL = re.compile(r"[ \t]*(?:function[ \t]+)?(?P<name>[\w:.-]+)[ \t]*\([ \t]*\)")
+_SHELL = re.compile(r"[ \t]*(?:function[ \t]+[\w:.-]+|[\w:.-]+[ \t]*\([ \t]*\))")
 _DECORATION = re.compile(r"[ \t]*(?:(?:@[\w.]+(?:\([^()\n]*\))?|\[[^\[\]\n]*\])[ \t]*)*")
 _PREFIX = re.compile(r"[\w\s:<>,*&\[\]?.@~]*")
 _STATEMENT = frozenset(
@@ -248,14 +248,15 @@ def _declarations(text: _Text, language: str) -> Iterator[_Declared]:
     for number, line in enumerate(text.lines):
         if not line or len(line) > _LINE or line.isspace():
             continue
-        found = _keyword(line, number) or (form(text, line, number) if form else None)
+        found = None if language == "shell" else _keyword(line, number)
+        found = found or (form(text, line, number) if form else None)
         if found:
             after = text.offsets[number] + found.after
             yield found._replace(name=_cleaned(found.name), after=after)
 
 
 def _cleaned(name: str) -> str:
-    name = name.replace("::", ".").replace("#", "").replace(".prototype.", ".")
+    name = name.replace("::", ".").replace(":", ".").replace("#", "").replace(".prototype.", ".")
     for prefix in ("self.", "module.exports.", "exports.", "module."):
         name = name.removeprefix(prefix)
     return name
@@ -281,7 +282,9 @@ def _keyword(line: str, number: int) -> _Declared | None:
         value = line[match.end() :].lstrip(" \t=:")
         kind = "type" if value.startswith("{") else "value"
         return _Declared(groups["const"], number, match.end(), kind)
-    return _Declared(groups["type"] or groups["alias"], number, match.end(), "type")
+    if groups["alias"]:
+        return _Declared(groups["alias"], number, match.end(), "value")
+    return _Declared(groups["type"], number, match.end(), "type")
 
 
 def _scope(word: str, of: str) -> str:
@@ -360,8 +363,12 @@ def _plain(text: _Text, line: str, number: int) -> _Declared | None:
 
 
 def _shell(text: _Text, line: str, number: int) -> _Declared | None:
+    """``name() {`` and ``function name {``."""
     match = _SHELL.match(line)
-    return _Declared(match["name"], number, match.end(), "call", strict=True) if match else None
+    if not match:
+        return None
+    name = match[0].partition("(")[0].split()[-1]
+    return _Declared(name, number, match.end(), "call", strict=True)
 
 
 # --- Extents and nesting -----------------------------------------------------------------------
@@ -403,7 +410,9 @@ def _bracket_end(text: _Text, item: _Declared, limit: int) -> int:
             assigned = True
             place += 1
         elif sign == ";":
-            return text.line_of(place) if not item.strict and (assigned or grouped) else -1
+            whole = assigned or (grouped and item.kind == "type")
+            arrow = "=>" in text.code[item.after : place]
+            return text.line_of(place) if (arrow if item.strict else whole) else -1
         elif sign not in "([{" or place not in text.partners or _begins_anew(text, item, place):
             break
         else:
@@ -428,7 +437,10 @@ def _is_body(text: _Text, item: _Declared, opened: int, closed: int) -> bool:
     """Whether braces are a body, and not a type or an initialiser on the way to one."""
     following = text.code[closed + 1 : closed + 80].partition("\n")[0].strip()[:1]
     before = text.code[max(0, opened - 40) : opened].rstrip()[-1:]
-    if item.kind == "call" and (following == "{" or (before == ":" and following not in ("", ";"))):
+    in_type = following in ("{", ">", "|", "&", "[") or (
+        before == ":" and following not in ("", ";")
+    )
+    if item.kind == "call" and in_type:
         return False
     inside_list = text.code[opened - 1].isalnum() and following == ","
     return not inside_list and (item.kind != "value" or following in ("", ";", ",", ")"))
