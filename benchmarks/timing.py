@@ -20,10 +20,12 @@ def side_by_side(runs: int, *work: Callable[[], object]) -> list[float]:
     return [statistics.median(one) for one in times]
 
 
-def process(command: Sequence[str], folder: str) -> Callable[[], object]:
+def process(
+    command: Sequence[str], folder: str, env: dict[str, str] | None = None
+) -> Callable[[], object]:
     """A whole process as a piece of work; its output is thrown away."""
     return lambda: subprocess.run(
-        command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, check=False
+        command, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False
     )
 
 

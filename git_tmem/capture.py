@@ -31,6 +31,8 @@ NOTHING = "nothing"
 
 #: Commits older than the session by more than this many seconds are not its work.
 _CLOCK_SLACK = 300
+#: Paths whose final lines are read for one session.
+_PATHS = 2000
 #: Characters of the raw trace that are kept for one session.
 _TRACE_LIMIT = 4 << 20
 
@@ -65,11 +67,14 @@ def capture(
     """Compile a session and store it, once. Raises InputError for a log of another repository."""
     tops = history.worktrees(repository.git)
     view = repository.view(target.commit) if target.commit else WorktreeView(repository.layout)
-    exists = _Known(repository, view, target)
-    root = find_root(session, tops, exists)
+    known = _Known(repository, view, target)
+    root = find_root(session, tops, known)
     session = localise(session, root, tops)
-    commits = _candidates(repository, session, target, exists)
-    sliced = backward_slice(session.actions, _criterion(session, view, exists, commits))
+    commits = _candidates(repository, session, target)
+    changed = {change.path for commit in commits for change in commit.changes}
+    if not target.commit:
+        changed |= history.changed_paths(repository.git)
+    sliced = backward_slice(session.actions, _criterion(session, view, known, changed))
     if sliced.missing:
         return Captured(NOTHING, session, sliced, missing=sliced.missing)
     playbook = _compile(repository, session, sliced, view, commits, root)
@@ -77,7 +82,7 @@ def capture(
 
 
 class _Known:
-    """Whether a path is in git's view: in the commit, or tracked or addable in the work tree."""
+    """The paths in git's view: in the commit, or tracked or addable in the work tree."""
 
     def __init__(self, repository: Repository, view: Any, target: Target) -> None:
         self._git = repository.git
@@ -85,24 +90,18 @@ class _Known:
         self._commit = target.commit
         self._answers: dict[str, bool] = {}
 
-    def __call__(self, path: str) -> bool:
-        if path not in self._answers:
-            self.prime([path])
-        return self._answers[path]
-
-    def prime(self, paths: Iterable[str]) -> None:
-        new = [path for path in paths if path not in self._answers]
-        self._answers.update(dict.fromkeys(new, False))
-        safe = [path for path in new if probes.safe_path(path)]
-        self._view.prime(safe)
-        here = [path for path in safe if self._view.blob(path) is not None]
-        known = set(here) if self._commit else history.known_paths(self._git, here)
-        self._answers.update(dict.fromkeys(known, True))
+    def __call__(self, paths: Iterable[str]) -> set[str]:
+        """Those of the paths that are in it, asked of git in one go."""
+        wanted = dict.fromkeys(paths)
+        new = [path for path in wanted if path not in self._answers and probes.safe_path(path)]
+        self._view.prime(new)
+        here = [path for path in new if self._view.blob(path) is not None]
+        found = set(here) if self._commit else history.known_paths(self._git, here)
+        self._answers.update({path: path in found for path in new})
+        return {path for path in wanted if self._answers.get(path)}
 
 
-def _candidates(
-    repository: Repository, session: Session, target: Target, exists: _Known
-) -> list[Commit]:
+def _candidates(repository: Repository, session: Session, target: Target) -> list[Commit]:
     """Commits that may hold the session's work, newest first."""
     head = target.commit or repository.head()
     if not head:
@@ -113,18 +112,12 @@ def _candidates(
     return recent or commits[:1]
 
 
-def _criterion(session: Session, view: Any, exists: _Known, commits: Sequence[Commit]) -> Criterion:
+def _criterion(session: Session, view: Any, known: _Known, changed: set[str]) -> Criterion:
     """The final lines of every path the session may have changed, and what git saw change."""
-    changed = {change.path for commit in commits for change in commit.changes}
-    if isinstance(view, WorktreeView):
-        changed |= history.changed_paths(exists._git)
-    edited = {action.path for action in session.actions if action.kind == MUTATE and action.path}
-    wanted = [path for path in (*edited, *changed) if probes.safe_path(path)][:2000]
-    exists.prime(wanted)
-    final = {path: lines for path in wanted if exists(path) for lines in [_lines(view, path)]}
-    return Criterion(
-        {path: lines for path, lines in final.items() if lines is not None}, frozenset(changed)
-    )
+    edited = [action.path for action in session.actions if action.kind == MUTATE and action.path]
+    wanted = known([*edited, *sorted(changed)][:_PATHS])
+    final = {path: lines for path in sorted(wanted) if (lines := _lines(view, path)) is not None}
+    return Criterion(final, frozenset(changed))
 
 
 def _lines(view: Any, path: str) -> tuple[str, ...] | None:

@@ -211,7 +211,8 @@ class _File:
         """One-based numbers of each line, by the line without its white space."""
         if self._places is None:
             self._places = {}
-            for number, line in enumerate(self._source.splitlines(), 1):
+            text = self._source.replace("\r\n", "\n").replace("\r", "\n")
+            for number, line in enumerate(text.split("\n"), 1):
                 self._places.setdefault(normal(line), []).append(number)
         return self._places
 

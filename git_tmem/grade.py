@@ -141,7 +141,7 @@ def _moved(evidence: Iterable[tuple[Probe, Outcome]]) -> dict[str, Outcome]:
     found = [
         (str(probe.args.get("path", "")), outcome)
         for probe, outcome in evidence
-        if probe.kind == "blob" and outcome.state == MOVED
+        if probe.kind == "blob" and outcome.state == MOVED and outcome.path
     ]
     return dict(sorted(found, reverse=True))
 
@@ -156,12 +156,14 @@ def _heal(probe: Probe, outcome: Outcome, moved: Mapping[str, Outcome]) -> Outco
 def _existing(
     files: Iterable[str], evidence: Evidence, moved: Mapping[str, Outcome]
 ) -> tuple[str, ...]:
-    """Where the files are now; one is left out when a probe saw that it is gone."""
-    gone = {
-        str(probe.args.get("path", ""))
-        for probe, outcome in evidence
-        if probe.kind in ("path", "blob") and outcome.state == GONE
-    }
+    """Where the files are now; one is left out when a probe saw that it is gone, and none that
+    its content is as it was."""
+    seen = [
+        (str(probe.args.get("path", "")), probe.kind, outcome.state) for probe, outcome in evidence
+    ]
+    same = {path for path, kind, state in seen if kind == "blob" and state in (FRESH, MOVED)}
+    gone = {path for path, kind, state in seen if kind in ("path", "blob") and state == GONE}
+    gone -= same
     places = {path: moved[path].path if path in moved else path for path in files}
     return tuple(
         dict.fromkeys(place for path, place in places.items() if path in moved or path not in gone)

@@ -48,8 +48,8 @@ _FORMAT_CHARACTERS = (
     "\U000110bd\U000110cd\U00013430-\U0001345f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff\u0600-\u0605\u06dd\u0890\u0891"
 )
-_INVISIBLE = re.compile(f"[{_FORMAT_CHARACTERS}]")
-_CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_INVISIBLE = f"[{_FORMAT_CHARACTERS}]"
+_CONTROL = "[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]"
 _ANGLES = str.maketrans({"<": "\u2039", "\uff1c": "\u2039", "\ufe64": "\u2039"})
 
 
@@ -202,7 +202,9 @@ def _listed(texts: Sequence[str], separator: str = ", ") -> str:
 def plain(text: str) -> str:
     """One line that is safe on a terminal: control characters and line separators become
     spaces, invisible ones (also those that turn the direction of writing) go; tabs stay."""
-    return _CONTROL.sub(" ", _INVISIBLE.sub("", text))
+    if text.isascii() and text.isprintable():  # nearly always; the patterns are slow to compile
+        return text
+    return re.sub(_CONTROL, " ", re.sub(_INVISIBLE, "", text))
 
 
 def _data(text: str, limit: int = _LINE) -> str:

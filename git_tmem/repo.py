@@ -59,6 +59,7 @@ class Repository:
         self.git = Git(layout)
         self._opened: Repo | None = None
         self._new: dict[ObjectID, ShaFile] = {}
+        self._identity: Identity | None = None
 
     @classmethod
     def open(cls, folder: str = "") -> Repository:
@@ -100,7 +101,12 @@ class Repository:
         return data.decode("utf-8", "replace").strip() if status == 0 else ""
 
     def identity(self) -> Identity:
-        """The user as git knows them, NOBODY when it does not."""
+        """The user as git knows them, NOBODY when it does not; asked once."""
+        if self._identity is None:
+            self._identity = self._ask_identity()
+        return self._identity
+
+    def _ask_identity(self) -> Identity:
         status, data = self.git.output("var", "GIT_AUTHOR_IDENT")
         name, bracket, rest = data.decode("utf-8", "replace").partition(" <")
         if status != 0 or not bracket:

@@ -43,7 +43,7 @@ _KEYWORDS = {"if", "then", "else", "elif", "do", "while", "until", "{"}
 _ASSIGNMENT = r"[A-Za-z_]\w*\+?="
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=8192)
 def commands(command: str) -> tuple[Simple, ...]:
     """The simple commands of a line, wrappers taken off, ``bash -c`` texts opened. A session
     runs the same few commands again and again, and each is asked about many times."""

@@ -14,11 +14,13 @@ from git_tmem.errors import InputError
 from git_tmem.portable import portable
 
 
-def find_root(session: Session, tops: Sequence[str], exists: Callable[[str], bool]) -> str:
+def find_root(
+    session: Session, tops: Sequence[str], known: Callable[[Iterable[str]], set[str]]
+) -> str:
     """The folder of the log that corresponds to the work tree's top.
 
-    ``tops`` are the work trees of this repository; ``exists`` tells whether a relative path
-    is known to git here. Raises InputError for a log of another repository.
+    ``tops`` are the work trees of this repository; ``known`` gives those of some relative
+    paths that git knows here. Raises InputError for a log of another repository.
     """
     home = next((top for top in tops if is_below(session.cwd, top)), "")
     if home:
@@ -28,7 +30,9 @@ def find_root(session: Session, tops: Sequence[str], exists: Callable[[str], boo
     if inside:
         return inside
     candidates = _ancestors(session.cwd or (edited[0] if edited else ""))
-    counts = {root: sum(map(exists, _below(edited, root))) for root in candidates}
+    below = {root: _below(edited, root) for root in candidates}
+    here = known(path for paths in below.values() for path in paths)
+    counts = {root: len(here.intersection(paths)) for root, paths in below.items()}
     best = max(candidates, key=lambda root: counts[root], default="")
     if not edited:
         return session.cwd

@@ -246,7 +246,11 @@ def test_one_changed_symbol_of_several_hides_the_step_and_is_the_one_named() -> 
             for kind, name in (("blob", ""), ("body", "f"), ("body", "g"))
         ),
     )
-    outcomes = [Outcome(EDITED, "a.py was changed since"), Outcome(FRESH), Outcome(EDITED, "a.py: g was changed since")]  # fmt: skip
+    outcomes = [
+        Outcome(EDITED, "a.py was changed since"),
+        Outcome(FRESH),
+        Outcome(EDITED, "a.py: g was changed since"),
+    ]
     assert grade(made, outcomes).outcomes == (Outcome(EDITED, "a.py: g was changed since"),)
 
 

@@ -33,7 +33,8 @@ def test_a_full_memory_shows_repair_steps_and_check() -> None:
     assert lines[-1] == "</tmem-memory>"
     assert lines[2].startswith("[1] abababababab L0_FULL Fix the total of the cart")
     for words in ("error: KeyError: 'cart'", "repaired by: edit src/cart.py total()",
-                  "then passed: pytest -q", "1. read src/cart.py", "2. edit src/cart.py total (+1 -0)",
+                  "then passed: pytest -q", "1. read src/cart.py",
+                  "2. edit src/cart.py total (+1 -0)",
                   "because: sum of nothing is zero", "| + return sum(lines)",
                   "3. check: pytest -q"):  # fmt: skip
         assert words in text, words

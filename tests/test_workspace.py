@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 
 from git_tmem.actions import EXEC, MUTATE, PROMPT, READ, Action, Session
@@ -11,6 +13,10 @@ from git_tmem.workspace import clean, find_root, is_below, localise, relative
 
 def session(cwd: str, *actions: Action) -> Session:
     return Session("claude-code", "s", cwd, actions)
+
+
+def nothing(_: Iterable[str]) -> set[str]:
+    return set()
 
 
 @pytest.mark.parametrize(
@@ -42,20 +48,20 @@ def test_the_deepest_root_decides() -> None:
 
 
 def test_a_session_in_a_subfolder_or_worktree_belongs_here() -> None:
-    assert find_root(session("/w/app/sub"), ["/w/tree", "/w/app"], lambda _: False) == "/w/app"
+    assert find_root(session("/w/app/sub"), ["/w/tree", "/w/app"], nothing) == "/w/app"
 
 
 def test_a_session_elsewhere_is_matched_by_what_it_edited() -> None:
     edits = [Action(MUTATE, 0, path=f"/home/bob/shop/{name}") for name in ("src/a.py", "src/b.py")]
     known = {"src/a.py", "src/b.py"}
-    found = find_root(session("/home/bob/shop/src", *edits), ["/w"], known.__contains__)
+    found = find_root(session("/home/bob/shop/src", *edits), ["/w"], known.intersection)
     assert found == "/home/bob/shop"
 
 
 def test_a_session_of_another_repository_is_refused() -> None:
     edit = Action(MUTATE, 0, path="/home/bob/other/x.py")
     with pytest.raises(InputError, match="worked in /home/bob/other, and none of the 1 file"):
-        find_root(session("/home/bob/other", edit), ["/w"], lambda _: False)
+        find_root(session("/home/bob/other", edit), ["/w"], nothing)
 
 
 def test_what_is_inside_becomes_relative_and_the_rest_stays_absolute() -> None:

@@ -43,8 +43,8 @@ def symbols(path: str, source: str) -> tuple[Symbol, ...]:
     Never raises: what its own language cannot parse is given to the block finder, whose
     fingerprints have another scheme.
     """
-    name = path.rpartition("/")[2]
-    language = SUFFIXES.get(name.rpartition(".")[2].lower(), "") if "." in name else ""
+    stem, _, suffix = path.rpartition("/")[2].rpartition(".")
+    language = SUFFIXES.get(suffix.lower(), "") if stem else ""
     if len(source) > SOURCE_LIMIT:
         return ()
     text = source.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")

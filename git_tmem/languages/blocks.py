@@ -47,7 +47,7 @@ _RAW = r"`[^`]*`?"
 _DIRECTIVE = r"(?<![^\n])[ \t]*\#[^\\\n]*(?:\\[\s\S][^\\\n]*)*"
 _REGEX = (
     r"(?:(?<=[(,=:\[!&|?{};])|(?<=[(,=:\[!&|?{};][ ])|(?<=return[ ]))"
-    r"/(?![/*])(?:\\[^\n]|\[(?:\\[^\n]|[^\]\\\n]){0,200}\]|[^/\\\n\[]){1,200}/[a-z]*"
+    r"/(?![/*])(?:[^/\\\n]|\\[^\n]){1,120}/[a-z]*"
 )
 _RUST_RAW = r'r(?P<hashes>\#{0,9})"[\s\S]*?(?:"(?P=hashes)|\Z)'
 
@@ -231,11 +231,11 @@ def _outline(lines: Sequence[str], indents: Sequence[int]) -> tuple[list[int], l
         if not text:
             continue
         last = number
-        if text[0] in ")]}":
-            continue
-        while waiting and indents[waiting[-1]] >= indents[number]:
+        closes = text[0] in ")]}"  # ends what is deeper, and is part of what is not
+        while waiting and indents[waiting[-1]] >= indents[number] + closes:
             stops[waiting.pop()] = number
-        waiting.append(number)
+        if not closes:
+            waiting.append(number)
     filled.append(last)
     return stops, filled
 
