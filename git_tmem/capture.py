@@ -19,11 +19,12 @@ from git_tmem.actions import MUTATE, Session
 from git_tmem.changes import Commit
 from git_tmem.compiler import compile_playbook
 from git_tmem.errors import InputError
-from git_tmem.index import Index
+from git_tmem.index import Index, Row
 from git_tmem.playbook import Anchor, Playbook, from_document, to_document
 from git_tmem.repo import Repository
-from git_tmem.slicer import Criterion, Slice, backward_slice, normal
+from git_tmem.slicer import Slice, backward_slice
 from git_tmem.store import FORGOTTEN, KNOWN, STORED, Store, note_line
+from git_tmem.survival import Criterion, normal
 from git_tmem.workspace import find_root, localise
 from git_tmem.worktree import WorktreeView
 
@@ -207,11 +208,18 @@ def _keep(
     put = store.put(to_document(playbook), keywords=_keywords(playbook))
     if put.outcome == STORED:
         line = note_line(put.id, playbook.title)
-        store.annotate({commit: [line] for commit in playbook.anchor.commits}, gone=replaced)
+        before = (commit for row in earlier for commit in _commits(row))
+        now = playbook.anchor.commits
+        lines = {commit: [line] if commit in now else [] for commit in (*before, *now)}
+        store.annotate(lines, gone=replaced)
         if raw:
             patch = history.patch(repository.git, playbook.anchor.commit, playbook.files)
             store.keep_raw(put.id, trace(session, sliced), patch, replaced)
     return Captured(put.outcome, session, sliced, put.id, playbook, replaced=replaced)
+
+
+def _commits(row: Row) -> tuple[str, ...]:
+    return from_document(json.loads(row.document)).anchor.commits
 
 
 def _same(old: Playbook, new: Playbook) -> bool:

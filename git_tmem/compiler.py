@@ -19,7 +19,8 @@ from git_tmem.changes import Hunk
 from git_tmem.intent import clean_prompts, title_of
 from git_tmem.playbook import MUTATE, READ, SETUP, VERIFY, Edge, Playbook, Repair, Step
 from git_tmem.signature import signature
-from git_tmem.slicer import Kept, Pairing, Slice, normal, trivial
+from git_tmem.slicer import Pairing, Slice
+from git_tmem.survival import Kept, normal, trivial
 
 #: What a record may hold at most, so that it stays small whatever the session did.
 STEPS = 40

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -98,6 +99,7 @@ def test_capturing_again_stores_nothing_and_a_session_that_went_on_replaces(
     assert len(listed) == 1
     note = run_git(repo, "notes", "--ref=tmem", "show", "HEAD")
     assert note.startswith(listed[0]["id"][:12])
+    assert run_git(repo, "notes", "--ref=tmem", "show", "HEAD~") == note
 
 
 def fix_price_again(repo: Path, path: Path) -> Path:
@@ -307,7 +309,9 @@ def test_a_commit_is_captured_in_the_background_and_quietly(
     assert (repo / ".tmem" / "MEMORIES.md").read_text(encoding="utf-8").count("\n- ") == 1
 
 
-def test_a_rebase_and_a_cherry_pick_capture_nothing(repo: Path, tmem: Tmem, on_path: Path) -> None:
+def test_a_rebase_a_cherry_pick_and_a_bisect_capture_nothing(
+    repo: Path, tmem: Tmem, on_path: Path
+) -> None:
     for number in range(3):
         (repo / f"file{number}").write_text("x\n", encoding="utf-8")
         run_git(repo, "add", ".")
@@ -317,6 +321,9 @@ def test_a_rebase_and_a_cherry_pick_capture_nothing(repo: Path, tmem: Tmem, on_p
     run_git(repo, "rebase", "-q", "--force-rebase", "HEAD~2")
     run_git(repo, "checkout", "-q", "side")
     run_git(repo, "cherry-pick", "main")
+    run_git(repo, "bisect", "start")
+    run_git(repo, "commit", "-q", "--allow-empty", "-m", "while bisecting")
+    run_git(repo, "bisect", "reset")
     run_git(repo, "commit", "-q", "--allow-empty", "-m", "by hand")
     log = wait_for_worker(repo)
     assert len(log.splitlines()) == 1, log
@@ -641,14 +648,42 @@ def test_nothing_to_keep_says_which_condition_was_missing(
     assert run_git(repo, "for-each-ref", "refs/tmem*") == ""
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def as_mere_user(*command: str) -> list[str]:
+    """A command that permissions hold back, for root too."""
+    if os.geteuid() != 0:
+        return list(command)
+    if shutil.which("setpriv") is None:
+        pytest.skip("root may write everywhere, and there is no setpriv to give that up")
+    powers = "-dac_override,-dac_read_search"
+    return ["setpriv", f"--bounding-set={powers}", f"--inh-caps={powers}", *command]
+
+
 def test_a_read_only_git_directory(repo: Path, worked: Path, tmem: Tmem) -> None:
-    (repo / ".git").chmod(0o500)
+    tmem("capture")
+    folders = [repo / ".git", *(path for path in (repo / ".git").rglob("*") if path.is_dir())]
+    for folder in folders:
+        folder.chmod(0o555)
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parent.parent)}
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = as_mere_user(sys.executable, "-m", "git_tmem", *arguments)
+        return subprocess.run(
+            command, cwd=repo, capture_output=True, text=True, env=env, check=False
+        )
+
     try:
-        fails(tmem("capture"), 5, "cannot be written")
-        assert tmem("lookup", "x").returncode == 1
+        fix_price_again(repo, worked)
+        fails(run("capture"), 5, "Permission denied")
+        fails(run("init"), 5, "Permission denied")
+        record = json.loads(run("list", "--json").stdout)[0]["id"]
+        fails(run("forget", record, "--reason", "x"), 5, "Permission denied")
+        assert run("lookup", "price of unknown article").returncode == 0
+        done = run("hook", "git", "post-commit")
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     finally:
-        (repo / ".git").chmod(0o700)
+        for folder in folders:
+            folder.chmod(0o755)
+    assert run_git(repo, "fsck", "--strict", "--no-dangling") == ""
 
 
 def test_a_full_disk_in_the_middle_of_a_write(repo: Path, worked: Path, tmem: Tmem) -> None:

@@ -15,7 +15,8 @@ from git_tmem.changes import Hunk
 from git_tmem.compiler import compile_playbook
 from git_tmem.playbook import SETUP, VERIFY, Edge, Playbook, canonical, to_document
 from git_tmem.schema import validate
-from git_tmem.slicer import Criterion, backward_slice, normal
+from git_tmem.slicer import backward_slice
+from git_tmem.survival import Criterion, normal
 from git_tmem.workspace import localise
 from tests.test_slicer import FAILED, PYTEST, edit, read, run, say, write
 

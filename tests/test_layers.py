@@ -36,7 +36,9 @@ FLOORS: dict[str, tuple[int, str]] = {
     ),
     **dict.fromkeys(("adapters", "languages", "probes"), (2, "stage")),
     **dict.fromkeys(("git", "history", "repo", "worktree"), (2, "state")),
-    **dict.fromkeys(("slicer", "compiler", "merge", "grade", "render", "ranking"), (3, "stage")),
+    **dict.fromkeys(
+        ("slicer", "survival", "compiler", "merge", "grade", "render", "ranking"), (3, "stage")
+    ),
     **dict.fromkeys(("store", "index", "remote", "mirror", "sessions", "hooklog"), (3, "state")),
     **dict.fromkeys(("capture", "lookup", "install", "postcommit"), (4, "any")),
     "commands": (5, "any"),

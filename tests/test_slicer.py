@@ -15,7 +15,8 @@ from git_tmem import slicer
 from git_tmem.actions import EXEC, MUTATE, OTHER, PROMPT, READ, Action
 from git_tmem.changes import Hunk
 from git_tmem.playbook import SETUP, VERIFY
-from git_tmem.slicer import Criterion, Slice, backward_slice, normal, trivial
+from git_tmem.slicer import Slice, backward_slice
+from git_tmem.survival import Criterion, normal, trivial
 
 FAILED = "FAILED tests/test_cart.py::test_total - AssertionError: assert 30 == 27\n1 failed in 0.1s"
 TYPE_ERROR = "E   TypeError: unsupported operand type(s) for +: 'int' and 'str'\n1 failed in 0.1s"

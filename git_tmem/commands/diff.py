@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from git_tmem.commands.show import raw_lines
-from git_tmem.commands.terminal import say
+from git_tmem.commands.terminal import say, say_json
 from git_tmem.index import Index
 from git_tmem.repo import Repository
 
@@ -14,7 +14,8 @@ _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 @click.command()
 @click.argument("record", metavar="ID")
-def command(record: str) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")
+def command(record: str, as_json: bool) -> None:
     """Show the patch recorded with a record, redacted, as git diff shows it.
 
     \b
@@ -23,5 +24,10 @@ def command(record: str) -> None:
       git tmem diff 3f2a | git apply --check
     """
     with Repository.open() as repository, Index(repository.layout) as index:
-        for line in raw_lines(repository, index.resolve(record).id, "patch.diff"):
-            say(line, _COLOURS.get(line[:1]))
+        name = index.resolve(record).id
+        lines = raw_lines(repository, name, "patch.diff")
+    if as_json:
+        say_json({"id": name, "patch": "".join(f"{line}\n" for line in lines)})
+        return
+    for line in lines:
+        say(line, _COLOURS.get(line[:1]))
