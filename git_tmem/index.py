@@ -359,13 +359,14 @@ def _put_in(db: sqlite3.Connection, path: str, data: bytes) -> None:
     from git_tmem.errors import TmemError
     from git_tmem.playbook import record_id
 
-    if path == merge.FORMAT_PATH:
-        return
     match = merge.RECORD_PATH.fullmatch(path)
     try:
-        if match is None:
+        if match is None and path != merge.FORMAT_PATH:
             raise TmemError("no name of a record")
         document = schema.parse(data, "it")
+        schema.refuse_newer(document, "it")
+        if match is None:
+            return
         if match["room"] == "gone":
             values = (
                 match["id"],

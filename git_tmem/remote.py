@@ -109,7 +109,9 @@ def merge_from(repository: Repository, remote: str) -> Merged:
 
 def _merge_main(repository: Repository, theirs: str) -> Merged:
     store = Store(repository)
-    their_files = repository.files(repository.tree_of(theirs))
+    their_tree = repository.tree_of(theirs)
+    store.refuse_newer(their_tree)
+    their_files = repository.files(their_tree)
     with store.lock():
         for _ in range(_ROUNDS * 4):
             old = store.tip()

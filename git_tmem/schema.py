@@ -51,16 +51,21 @@ def validate(document: Mapping[str, Any], name: str, what: str) -> None:
 
     Raises NewerFormat for a document of a later format, InputError for one of no format.
     """
+    refuse_newer(document, what)
+    error = next(iter(_validator(name).iter_errors(document)), None)
+    if error is not None:
+        where = "/".join(str(part) for part in error.absolute_path) or "the top level"
+        raise InputError(f"{what} is not a valid {name}: at {where}, {_short(error.message)}")
+
+
+def refuse_newer(document: Mapping[str, Any], what: str) -> None:
+    """Raise NewerFormat for a document of a later format than this version writes."""
     version = document.get("format")
     if isinstance(version, int) and not isinstance(version, bool) and version > FORMAT:
         raise NewerFormat(
             f"{what} has format {version}, and this git-tmem reads up to {FORMAT}",
             "upgrade git-tmem to read it; nothing was changed",
         )
-    error = next(iter(_validator(name).iter_errors(document)), None)
-    if error is not None:
-        where = "/".join(str(part) for part in error.absolute_path) or "the top level"
-        raise InputError(f"{what} is not a valid {name}: at {where}, {_short(error.message)}")
 
 
 @lru_cache

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 from git_tmem import schema
 from git_tmem.errors import StoreError
-from git_tmem.merge import NOTE_ABBREV, SIZE_LIMIT, record_path
+from git_tmem.merge import FORMAT_PATH, NOTE_ABBREV, SIZE_LIMIT, record_path
 from git_tmem.playbook import FORMAT, canonical, record_id
 from git_tmem.redact import redact, redact_value
 from git_tmem.repo import EMPTY_TREE, NOBODY, Repository
@@ -183,7 +183,7 @@ class Store:
     def root(self) -> str:
         """The constant first commit: the same id in every clone, so histories share a root."""
         blob = self.repository.write_blob(canonical({"format": FORMAT, "kind": "store"}))
-        tree = self.repository.edit_tree("", {"format.json": blob})
+        tree = self.repository.edit_tree("", {FORMAT_PATH: blob})
         return self.repository.write_commit(tree, (), "tmem: empty store\n")
 
     def publish_merge(self, ref: str, old: str, start: str, tree: str, other: str) -> bool:
@@ -208,6 +208,7 @@ class Store:
                 old = self.repository.ref(ref)
                 start = old or (self.root() if root else "")
                 tree = self.repository.tree_of(start) if start else EMPTY_TREE
+                self.refuse_newer(tree)
                 new_tree = self.repository.edit_tree(tree, edits(tree))
                 if new_tree == tree:
                     self.repository.discard()
@@ -223,6 +224,13 @@ class Store:
         raise StoreError(
             f"{ref} is being changed by others, or locked", "try again; nothing was changed"
         )
+
+    def refuse_newer(self, tree: str) -> None:
+        """Raise NewerFormat when a later git-tmem made this store: what it means is not known."""
+        blob = self.repository.entry(tree, FORMAT_PATH)
+        if blob:
+            document = schema.parse(self.repository.blob(blob), "the store's format.json")
+            schema.refuse_newer(document, "the store")
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:

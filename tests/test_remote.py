@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from git_tmem import remote
-from git_tmem.errors import RemoteError
+from git_tmem.errors import NewerFormat, RemoteError
 from git_tmem.index import Index
 from git_tmem.playbook import canonical, record_id
 from git_tmem.repo import Repository
@@ -260,6 +260,17 @@ def plant(folder: Path, entries: dict[str, tuple[str, bytes]]) -> None:
     tree = subprocess.run([*git, "write-tree"], capture_output=True, env=index, check=True).stdout
     commit = run_git(folder, "commit-tree", tree.decode().strip(), "-m", "planted")
     run_git(folder, "update-ref", MAIN, commit)
+
+
+def test_a_remote_store_of_a_newer_format_is_not_merged(clones: list[Path]) -> None:
+    ada, bob, _ = clones
+    put(bob, "cart")
+    plant(ada, {"format.json": ("100644", b'{"format": 2, "kind": "store"}')})
+    run_git(ada, "push", "-q", "origin", f"{MAIN}:{MAIN}")
+    before = tip(bob)
+    with pytest.raises(NewerFormat, match="the store has format 2"):
+        fetch(bob)
+    assert tip(bob) == before
 
 
 def test_hostile_entries_are_refused_one_by_one_and_the_good_ones_come(clones: list[Path]) -> None:

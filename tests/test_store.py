@@ -138,6 +138,26 @@ def test_a_record_of_a_newer_format_is_refused_in_one_clear_sentence(repo: Path)
             Store(repository).put(newer)
 
 
+def test_a_store_of_a_newer_format_is_read_with_a_warning_and_not_written(repo: Path) -> None:
+    with Repository.open(str(repo)) as repository:
+        store = Store(repository)
+        put = store.put(document())
+        newer = repository.write_blob(canonical({"format": 2, "kind": "store"}))
+        later = repository.write_blob(canonical({"format": 3, "kind": "playbook"}))
+        path = f"mem/ab/ab{'0' * 62}.json"
+        store._publish(MAIN, lambda _: {"format.json": newer, path: later}, "newer\n")
+        tip = store.tip()
+        with pytest.raises(
+            InputError, match="the store has format 2, and this git-tmem reads up to 1"
+        ):
+            store.put(document("other"))
+        assert store.tip() == tip
+    with Index(discover(str(repo))) as index:
+        assert [row.id for row in index.rows()] == [put.id]
+        assert [path for path, _ in index.damaged()] == ["format.json", path]
+        assert "format 3, and this git-tmem reads up to 1" in index.damaged()[1][1]
+
+
 def test_secrets_do_not_reach_any_object(repo: Path) -> None:
     secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
     with Repository.open(str(repo)) as repository:
