@@ -49,6 +49,14 @@ def same_check(a: str, b: str) -> bool:
     return _essence(a) == _essence(b)
 
 
+def covers(wider: str, narrower: str) -> bool:
+    """Whether a pass of one command proves what the other ran: the same check, or the same
+    test runner on a whole that the other is a part of (a folder of its file, all tests of its
+    ``-k`` filter)."""
+    whole, part = _essence(wider), _essence(narrower)
+    return whole == part or (bool(part) and all(_among(one, whole) for one in part))
+
+
 def is_setup(command: str) -> bool:
     """Whether the command installs or configures the environment."""
     simples = [simple for simple in commands(command) if simple.words[:1] != ("cd",)]
@@ -386,6 +394,37 @@ def _essence(command: str) -> tuple[tuple[str, ...], ...]:
             name, rest = _program(simple.words)
             found.append((name, *(word for word in rest if not re.fullmatch(_NOISE, word))))
     return tuple(found)
+
+
+#: Test runners whose further words choose among the tests, by the words that name what they do.
+_CHOOSERS = {
+    "pytest": 0, "unittest": 0, "jest": 0, "vitest": 0, "mocha": 0, "rspec": 0, "phpunit": 0,
+    "ctest": 0, "go": 1, "cargo": 1, "npm": 1, "pnpm": 1, "yarn": 1, "bun": 1,
+}  # fmt: skip
+
+
+def _among(part: tuple[str, ...], whole: Sequence[tuple[str, ...]]) -> bool:
+    return part in whole or any(_is_part(part, one) for one in whole)
+
+
+def _is_part(part: tuple[str, ...], whole: tuple[str, ...]) -> bool:
+    """Whether one run of a test runner chooses among what another one runs whole."""
+    own = 1 + _CHOOSERS.get(part[0], len(part))
+    if part[:own] != whole[:own] or len(part) < own:
+        return False
+    chosen, limits = part[own:], whole[own:]
+    folders = [word.removesuffix("...").removeprefix("./").rstrip("/") for word in limits]
+    if any(word.startswith("-") or "::" in word for word in limits):
+        return set(limits) <= set(
+            chosen
+        )  # options and single tests limit: the same must stand there
+    paths = [word.removeprefix("./") for word in chosen if not word.startswith("-")]
+    below = ("", ".")
+    return not folders or any(
+        folder in below or path == folder or path.startswith((f"{folder}/", f"{folder}::"))
+        for folder in folders
+        for path in paths[:1]
+    )
 
 
 # What it changes.

@@ -12,7 +12,7 @@ import posixpath
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from git_tmem import checks
@@ -178,13 +178,13 @@ def _pairs(
     setups: Sequence[int],
     window: int,
 ) -> tuple[Pairing, ...]:
-    """Each failing run with what came before the same check passed, within the window.
+    """Each failing run with what came before its check, or a wider one, passed in the window.
 
     A run that failed and then passed with nothing in between was unsteady, and is no pair.
     The same failure seen again and again is paired once, at its last sight before a cure; a
     different failure of the same check in between ends the first one's repair.
     """
-    same = _SameCheck()
+    same, covers = _Compared(checks.same_check), _Compared(checks.covers)
     cures = sorted({*edits, *setups})
     alone = frozenset(setups).difference(edits)  # a setup that passes is not its own cure
     failures = _failures(actions, runs)
@@ -194,7 +194,8 @@ def _pairs(
         for at in range(index + 1, min(index + window + 1, len(actions))):
             passed = at in runs and runs[at].passed
             other = failures.get(at, key) != key
-            if (passed or other) and same(actions[index].command, actions[at].command):
+            commands = actions[at].command, actions[index].command
+            if (passed and covers(*commands)) or (other and same(*commands)):
                 ends.append(at)
                 if passed:
                     break
@@ -222,17 +223,18 @@ def _failures(actions: Sequence[Action], runs: Mapping[int, Run]) -> dict[int, s
     return failures
 
 
-class _SameCheck:
-    """``checks.same_check`` that compares each two commands once."""
+class _Compared:
+    """A comparison of two commands that compares each two once."""
 
-    def __init__(self) -> None:
+    def __init__(self, compare: Callable[[str, str], bool]) -> None:
+        self._compare = compare
         self._known: dict[tuple[str, str], bool] = {}
 
     def __call__(self, a: str, b: str) -> bool:
         if a == b:
             return True
         if (a, b) not in self._known:
-            self._known[a, b] = checks.same_check(a, b)
+            self._known[a, b] = self._compare(a, b)
         return self._known[a, b]
 
 

@@ -12,6 +12,7 @@ from git_tmem.checks import (
     BUILD,
     LINT,
     TEST,
+    covers,
     is_check,
     is_setup,
     passed,
@@ -460,6 +461,36 @@ PIECES = st.sampled_from(
         *("/site-packages/", "/bin/x", "/src/a/b/c", "&&cd ", "(", "/private", "//"),
     ]
 )
+
+
+@pytest.mark.parametrize(
+    ("wider", "narrower", "covered"),
+    [
+        ("pytest", "pytest tests/test_a.py::test_b -q", True),
+        ("pytest tests", "python -m pytest tests/unit/test_a.py -k foo", True),
+        ("pytest tests/unit", "pytest tests/api/test_a.py", False),
+        ("pytest tests/test_a.py::test_b", "pytest tests/test_a.py", False),
+        ("pytest -k foo", "pytest", False),
+        ("pytest -k foo tests", "pytest tests", False),
+        ("go test ./...", "cd web && go test ./pkg/a -run TestX -v", True),
+        ("go test ./pkg/...", "go test ./pkg/a", True),
+        ("go build ./...", "go test ./pkg/a", False),
+        ("go vet ./...", "go build ./...", False),
+        ("cargo test", "cargo test parser", True),
+        ("cargo check", "cargo test parser", False),
+        ("npm test", "npm test -- src/a.test.ts", True),
+        ("npm run build", "npm run test", False),
+        ("make", "make test", False),
+        ("ruff check .", "pytest", False),
+        ("npx vitest run && npx tsc", "npx tsc", True),
+        ("", "pytest", False),
+        ("pytest", "", False),
+    ],
+)
+def test_a_wider_run_of_the_same_tests_covers_a_narrower_one(
+    wider: str, narrower: str, covered: bool
+) -> None:
+    assert covers(wider, narrower) is covered
 
 
 @given(st.lists(PIECES, max_size=12).map("".join))
