@@ -181,8 +181,17 @@ def test_at_a_revision_without_a_checkout(repo: Path, worked: Path, tmem: Tmem) 
     assert [memory["grade"] for memory in then["memories"]] == ["L0_FULL"]
     bare = repo.parent / "bare.git"
     run_git(repo.parent, "clone", "-q", "--mirror", str(repo), str(bare))
-    done = tmem("lookup", "--json", "--at", "HEAD~", "unknown article price", cwd=bare)
-    assert json.loads(done.stdout)["memories"] == then["memories"]
+    ask = ("lookup", "--json", "--at", "HEAD~", "unknown article price")
+    assert tmem(*ask, cwd=bare).returncode == 1  # a mirror holds what others say, and no more
+    run_git(bare, "config", "tmem.trust", "all")
+    (found,) = json.loads(tmem(*ask, cwd=bare).stdout)["memories"]
+    assert found["origin"] == "from elsewhere"
+    ours = {name: value for name, value in found.items() if name not in ("origin", "text")}
+    assert ours.items() <= then["memories"][0].items()
+    assert (
+        found["text"].replace("  recorded by others: from elsewhere\n", "")
+        == (then["memories"][0]["text"])
+    )
 
 
 def test_equal_question_tree_and_tip_give_equal_bytes(repo: Path, worked: Path, tmem: Tmem) -> None:
@@ -463,10 +472,13 @@ def test_push_fetch_and_sync_say_what_they_did(
     other = tmp_path / "other"
     run_git(tmp_path, "clone", "-q", str(repo), str(other))
     run_git(other, "remote", "set-url", "origin", f"file://{tmp_path}/shared.git")
-    assert "1 new record from origin" in tmem("fetch", cwd=other).stdout
+    done = tmem("fetch", cwd=other)
+    assert "1 new record from origin\n1 record waiting for review" in done.stdout
     assert "0 new records" in tmem("fetch", cwd=other).stdout
     done = tmem("sync", cwd=other)
     assert "index rebuilt: 1 record" in done.stdout, done.stderr
+    assert tmem("lookup", "price of unknown article", cwd=other).returncode == 1
+    assert "1 record accepted" in tmem("accept", "--all", cwd=other).stdout
     assert tmem("lookup", "price of unknown article", cwd=other).returncode == 0
     run_git(repo, "remote", "set-url", "origin", f"file://{tmp_path}/gone.git")
     fails(tmem("fetch"), 6, "fetch from origin")
