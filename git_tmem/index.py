@@ -1,7 +1,8 @@
 """The search index: an SQLite shadow of ``refs/tmem/main``, rebuilt whenever in doubt.
 
 Beside the records it mirrors the marks of ``refs/tmem-local/trust``: what is asked for is
-answered from trusted records alone, so that others cannot crowd them out.
+answered from trusted records alone, and words are counted among them alone, so that others
+cannot crowd them out.
 
 It lives in the common git directory, so all worktrees share it, and holds each record's
 own bytes, so a lookup reads no git object. It follows the ref by tree difference. Deleting
@@ -43,6 +44,7 @@ create table record (
 );
 create index record_session on record (session);
 create index record_ended on record (live, ended desc, id);
+create index record_asked on record (live, trusted);
 create index record_waiting on record (id) where trusted = 0;
 create table mark (id text, room text, text text, primary key (id, room)) without rowid;
 create table gone (id text primary key, session text, reason text) without rowid;
@@ -60,6 +62,10 @@ create virtual table words using fts5 (
     intent, names, content, tokenize = "ascii tokenchars '_'"
 );
 create virtual table vocabulary using fts5vocab (words, 'row');
+create virtual table waiting_words using fts5 (
+    intent, names, content, tokenize = "ascii tokenchars '_'"
+);
+create virtual table waiting_vocabulary using fts5vocab (waiting_words, 'row');
 """
 #: Seconds a reader or writer waits for another before it goes its own way.
 _BUSY = 2.0
@@ -175,6 +181,10 @@ class Index:
         rows = self._ask("select id, session, reason from gone")
         return {record: (session, reason) for record, session, reason in rows}
 
+    def size(self) -> int:
+        """How many records questions are about."""
+        return self.count(f"record where {self._asked}")
+
     def waiting(self) -> int:
         """How many live records wait for review."""
         if self.policy == trust.ALL:
@@ -252,23 +262,19 @@ class Index:
         query = " OR ".join(f'"{word}"' for word in words)
         if not query:
             return []
-        found = self._ask(self._best(), (query, 2 * CANDIDATES, CANDIDATES))
+        words = "waiting_words" if self._waiting else "words"
+        found = self._ask(
+            "select number, intent, names, content from (select rowid as number, intent, names,"  # noqa: S608
+            f" content from {words} where {words} match ? order by rank limit ?)"
+            f" join record using (number) where {self._asked} limit ?",
+            (query, 2 * CANDIDATES, CANDIDATES),
+        )
         return [Match(number, a.split(), b.split(), c.split()) for number, a, b, c in found]
 
-    def _best(self) -> str:
-        """The query for matching words. Where records wait, the others are taken out before the
-        best are chosen: slower, but then no number of them leaves no room for the rest."""
-        inner = "select rowid as number, intent, names, content from words where words match ?"
-        if self._waiting or self.waiting():
-            inner += f" and rowid in (select number from record where {self._asked})"  # noqa: S608
-        return (
-            f"select number, intent, names, content from ({inner} order by rank limit ?)"  # noqa: S608
-            f" join record using (number) where {self._asked} limit ?"
-        )
-
     def frequencies(self, words: Iterable[str]) -> dict[str, int]:
-        """In how many records each word stands."""
-        query = "select doc from vocabulary where term = ?"
+        """In how many of the records asked about each word stands."""
+        table = "waiting_vocabulary" if self._waiting else "vocabulary"
+        query = f"select doc from {table} where term = ?"  # noqa: S608
         found = {word: self._ask(query, (word,)) for word in words}
         return {word: rows[0][0] if rows else 0 for word, rows in found.items()}
 
@@ -344,6 +350,7 @@ class Index:
         if changes is None:
             db.execute("delete from mark")
             db.execute("update record set trusted = 0 where trusted = 1")
+            _sort_words(db, self._known(db, "policy"), "1 = 1", [()])
             changes = self._changes("", tree) or []
         for path, blob in changes:
             if not blob and (match := trust.MARK_PATH.fullmatch(path)):
@@ -353,8 +360,10 @@ class Index:
             if match := trust.MARK_PATH.fullmatch(path):
                 values = (*match.group("id", "room"), _text(data).strip())
                 db.execute("insert or replace into mark values (?, ?, ?)", values)
-        touched = [(path.rpartition("/")[2],) for path, _ in changes]
-        db.executemany(f"update record set trusted = {_TRUSTED} where id = ?", touched)  # noqa: S608
+        touched = {path.rpartition("/")[2] for path, _ in changes}
+        ids = [(record,) for record in touched]
+        db.executemany(f"update record set trusted = {_TRUSTED} where id = ?", ids)  # noqa: S608
+        _sort_words(db, self._known(db, "policy"), "id = ?", ids)
         db.execute("insert or replace into meta values ('trust tree', ?)", (tree,))
 
     def _apply_policy(self, db: sqlite3.Connection) -> None:
@@ -365,6 +374,7 @@ class Index:
         if (self.policy == trust.ALL) != (self._known(db, "policy") == trust.ALL):
             with _transaction(db):
                 _mark_superseded(db, self.policy)
+                _sort_words(db, self.policy, "trusted = 0", [()])
                 db.execute("insert or replace into meta values ('policy', ?)", (self.policy,))
 
     def _tree(self, commit: str) -> str:
@@ -435,7 +445,8 @@ def _reset(db: sqlite3.Connection, version: int) -> None:
     names = db.execute(
         "select type, name from sqlite_master where type = 'table' and name in"
         " ('meta', 'record', 'mark', 'gone', 'supersedes', 'damaged', 'error', 'path', 'symbol',"
-        "  'words', 'vocabulary') order by name != 'vocabulary'"
+        "  'words', 'vocabulary', 'waiting_words', 'waiting_vocabulary')"
+        " order by name not like '%vocabulary'"
     ).fetchall()
     for _, name in names:
         db.execute(f"drop table {name}")
@@ -514,9 +525,11 @@ def _insert(db: sqlite3.Connection, name: str, document: dict[str, Any], data: b
     ]
     fields = ([playbook.title, *playbook.intent], [*paths, *symbols], content)
     texts = [" ".join(tokens.tokens("\n".join(map(str, field)))) for field in fields]
-    db.execute(
-        "insert into words (rowid, intent, names, content) values (?, ?, ?, ?)", (number, *texts)
-    )
+    shown = "select trusted or exists (select 1 from meta where name = 'policy' and value = ?)"
+    row = db.execute(f"{shown} from record where number = ?", (trust.ALL, number)).fetchone()
+    table = "words" if row[0] else "waiting_words"
+    fields_of = f"insert into {table} (rowid, intent, names, content) values (?, ?, ?, ?)"  # noqa: S608
+    db.execute(fields_of, (number, *texts))
 
 
 def _take_out(db: sqlite3.Connection, path: str) -> None:
@@ -533,6 +546,25 @@ def _take_out(db: sqlite3.Connection, path: str) -> None:
     for table in ("record", "error", "path", "symbol"):
         db.execute(f"delete from {table} where number = ?", row)  # noqa: S608
     db.execute("delete from words where rowid = ?", row)
+    db.execute("delete from waiting_words where rowid = ?", row)
+
+
+def _sort_words(
+    db: sqlite3.Connection, policy: str, where: str, values: Iterable[Sequence[Any]]
+) -> None:
+    """Put the words of the records that ``where`` names into the table of those that are
+    shown, or of those that wait."""
+    fields = "rowid, intent, names, content"
+    shown = "1" if policy == trust.ALL else "trusted"
+    for value in values:
+        for there, here, side in (
+            ("waiting_words", "words", shown),
+            ("words", "waiting_words", f"not {shown}"),
+        ):
+            wanted = f"where rowid in (select number from record where {side} and {where})"  # noqa: S608
+            copied = f"insert into {here} ({fields}) select {fields} from {there} {wanted}"  # noqa: S608
+            db.execute(copied, value)
+            db.execute(f"delete from {there} {wanted}", value)  # noqa: S608
 
 
 def _mark_superseded(db: sqlite3.Connection, policy: str) -> None:

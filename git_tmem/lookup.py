@@ -207,7 +207,7 @@ def _looks_like_code(name: str, follows: str) -> bool:
 def _by_words(index: Index, text: str) -> Iterable[tuple[int, Evidence]]:
     asked = tokens(text)[:400]
     frequency = index.frequencies(dict.fromkeys(asked))
-    records = index.count()
+    records = index.size()
     matches = index.matches(_telling(frequency, records))
     yield from ranking.score_words(asked, matches, frequency, records).items()
 

@@ -289,8 +289,25 @@ def test_a_flood_of_fetched_records_leaves_room_for_ones_own(clones: tuple[Path,
     fetch(bob)
     with Index(discover(str(bob))) as index:
         assert index.waiting() == 210
-    for query in (ASKED, Query("look at src/cart.py"), Query(error="KeyError: 'cart'")):
+    queries = (
+        ASKED,
+        Query("look at src/cart.py"),
+        Query(error="KeyError: 'cart'"),
+        Query("the cart's total is off by one"),
+    )
+    for query in queries:
         assert shown(bob, query) == [mine], query
+
+
+def words_of(folder: Path) -> tuple[set[str], set[str]]:
+    """Ids that the word for everything finds: among what is shown, and among what waits."""
+    with Index(discover(str(folder))) as index:
+        shown_ids = {index.by_number(match.number).id for match in index.matches(["total"])}
+        assert index.frequencies(["total"]) == {"total": len(shown_ids)}
+        with index.among_waiting():
+            found = {index.by_number(match.number).id for match in index.matches(["total"])}
+            assert index.frequencies(["total"]) == {"total": len(found)}
+    return shown_ids, found
 
 
 def test_the_index_follows_the_marks_and_gives_what_a_rebuild_gives(
@@ -307,10 +324,16 @@ def test_the_index_follows_the_marks_and_gives_what_a_rebuild_gives(
         trust.take_back(Store(repository), ids[:1])
     followed = origins(bob)
     assert [followed[one][0] for one in ids] == [False, True, True, False, False, False]
+    words = words_of(bob)
+    assert words[0] == {ids[1], ids[2]}
     Index.drop(discover(str(bob)))
     assert origins(bob) == followed
+    assert words_of(bob) == words
     run_git(bob, "update-ref", "-d", trust.TRUST)
     assert not any(trusted for trusted, _ in origins(bob).values())
+    assert words_of(bob) == (set(), set(ids))
+    run_git(bob, "config", "tmem.trust", "all")
+    assert words_of(bob) == (set(ids), set())
 
 
 def test_a_mirror_clone_does_not_take_over_what_the_remote_trusts(
@@ -429,3 +452,21 @@ def test_a_signature_that_cannot_be_made_writes_nothing_and_says_why(repo: Path)
         put(repo, "cart")
     assert "tmem.sign" in caught.value.hint
     assert run_git(repo, "for-each-ref", "refs/tmem*") == ""
+
+
+def test_a_lookup_asks_for_the_configuration_only_where_something_waits(
+    clones: tuple[Path, Path], tmem: Tmem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada, bob = clones
+    put(ada, "cart")
+    push(ada)
+    fetch(bob)
+    for folder, asked in ((ada, 0), (bob, 1)):
+        shown(folder)  # the index has followed
+        trace = tmp_path / f"{folder.name}.trace"
+        monkeypatch.setenv("GIT_TRACE", str(trace))
+        tmem(folder, "lookup", ASKED.text)
+        monkeypatch.delenv("GIT_TRACE")
+        calls = [line for line in trace.read_text().splitlines() if "trace: built-in: git" in line]
+        assert sum("config --get tmem.trust" in line for line in calls) == asked, calls
+        assert sum("trust" in line for line in calls) == asked, calls
