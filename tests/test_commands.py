@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from git_tmem.store import MAIN
+from git_tmem.trust import TRUST
 from tests.conftest import run_git
 from tests.samples import ERROR, Log, fix_price, project
 
@@ -100,6 +101,17 @@ def test_capturing_again_stores_nothing_and_a_session_that_went_on_replaces(
     note = run_git(repo, "notes", "--ref=tmem", "show", "HEAD")
     assert note.startswith(listed[0]["id"][:12])
     assert run_git(repo, "notes", "--ref=tmem", "show", "HEAD~") == note
+
+
+def test_a_capture_cut_off_before_its_record_counts_as_made_here_is_made_up_for(
+    repo: Path, worked: Path, tmem: Tmem
+) -> None:
+    tmem("capture")
+    assert json.loads(tmem("list", "--json").stdout)[0]["origin"] == "made here"
+    run_git(repo, "update-ref", "-d", TRUST)
+    assert tmem("lookup", "price of unknown article").returncode == 1
+    assert "already kept" in tmem("capture").stdout
+    assert tmem("lookup", "price of unknown article").returncode == 0
 
 
 def fix_price_again(repo: Path, path: Path) -> Path:
