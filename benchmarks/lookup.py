@@ -12,6 +12,7 @@ import tempfile
 
 from timing import process, side_by_side, table
 
+from git_tmem import trust
 from git_tmem.git import discover
 from git_tmem.index import Index
 from git_tmem.playbook import Playbook, Probe, Repair, Step, canonical, record_id, to_document
@@ -85,6 +86,7 @@ def make_repository(folder: str, records: int) -> None:
             f"mem/{name[:2]}/{name}.json": repository.write_blob(one) for name, one in blobs.items()
         }
         Store(repository)._publish(MAIN, lambda _: edits, "records\n")
+        trust.mark_own(Store(repository), blobs)
     with Index(discover(folder)) as index:
         assert index.count() == records, index.damaged()[:1]
     subprocess.run([*run, "tmem", "init"], check=True, capture_output=True)

@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from git_tmem import history, probes
+from git_tmem import history, probes, trust
 from git_tmem.actions import MUTATE, Session
 from git_tmem.changes import Commit
 from git_tmem.compiler import compile_playbook
@@ -201,11 +201,15 @@ def _keep(
         return Captured(FORGOTTEN, session, sliced, forgotten[0], playbook)
     same = [row for row in earlier if _same(from_document(json.loads(row.document)), playbook)]
     if same:
+        # What this clone would say itself is trusted, also after a crash between the two refs.
+        trust.mark_own(Store(repository), [same[0].id])
         return Captured(KNOWN, session, sliced, same[0].id, playbook)
     replaced = tuple(row.id for row in earlier)
     playbook = playbook._replace(supersedes=replaced)
     store = Store(repository)
     put = store.put(to_document(playbook), keywords=_keywords(playbook))
+    if put.outcome in (STORED, KNOWN):
+        trust.mark_own(store, [put.id])
     if put.outcome == STORED:
         line = note_line(put.id, playbook.title)
         before = (commit for row in earlier for commit in _commits(row))

@@ -180,11 +180,15 @@ class Git:
         return run([*self._where, *arguments], folder=self.layout.top, data=data)
 
     def attempt(
-        self, *arguments: str, data: bytes = b"", timeout: float | None = None
+        self,
+        *arguments: str,
+        data: bytes = b"",
+        timeout: float | None = None,
+        env: dict[str, str] | None = None,
     ) -> tuple[int, bytes, bytes]:
         """As :func:`attempt`, in this repository."""
-        arguments_here = [*self._where, *arguments]
-        return attempt(arguments_here, folder=self.layout.top, data=data, timeout=timeout)
+        here = [*self._where, *arguments]
+        return attempt(here, folder=self.layout.top, data=data, timeout=timeout, env=env)
 
     def config(self, name: str, default: str = "") -> str:
         """A configured value, or the default."""

@@ -1,5 +1,9 @@
 """The search index: an SQLite shadow of ``refs/tmem/main``, rebuilt whenever in doubt.
 
+Beside the records it mirrors the marks of ``refs/tmem-local/trust``: what is asked for is
+answered from trusted records alone, and words are counted among them alone, so that others
+cannot crowd them out.
+
 It lives in the common git directory, so all worktrees share it, and holds each record's
 own bytes, so a lookup reads no git object. It follows the ref by tree difference. Deleting
 it loses nothing; another version, a damaged file or an unknown tip means building it anew.
@@ -19,13 +23,13 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from git_tmem import tokens
+from git_tmem import tokens, trust
 from git_tmem.errors import InputError
 from git_tmem.git import Git, Layout
 from git_tmem.merge import SIZE_LIMIT
 from git_tmem.query import Match
 
-_VERSION = 1
+_VERSION = 2
 _SCHEMA = """
 create table meta (name text primary key, value text) without rowid;
 create table record (
@@ -34,11 +38,15 @@ create table record (
     session text not null,     -- agent and session id, joined by a space
     title text not null,
     ended integer not null,    -- seconds since the epoch, from the log
-    live integer not null,     -- 0 once another record supersedes it
+    live integer not null,     -- 0 once another record that counts supersedes it
+    trusted integer not null,  -- 1 when made or accepted in this clone
     document blob not null     -- the record's canonical bytes
 );
 create index record_session on record (session);
 create index record_ended on record (live, ended desc, id);
+create index record_asked on record (live, trusted);
+create index record_waiting on record (id) where trusted = 0;
+create table mark (id text, room text, text text, primary key (id, room)) without rowid;
 create table gone (id text primary key, session text, reason text) without rowid;
 create table supersedes (old text, new text, primary key (old, new)) without rowid;
 create table damaged (path text primary key, reason text not null) without rowid;
@@ -54,6 +62,10 @@ create virtual table words using fts5 (
     intent, names, content, tokenize = "ascii tokenchars '_'"
 );
 create virtual table vocabulary using fts5vocab (words, 'row');
+create virtual table waiting_words using fts5 (
+    intent, names, content, tokenize = "ascii tokenchars '_'"
+);
+create virtual table waiting_vocabulary using fts5vocab (waiting_words, 'row');
 """
 #: Seconds a reader or writer waits for another before it goes its own way.
 _BUSY = 2.0
@@ -63,10 +75,13 @@ SHARED = 200
 CANDIDATES = 64
 
 MAIN = "refs/tmem/main"
+#: Whether a record was made or accepted here, as an expression on the table of records.
+_TRUSTED = "exists (select 1 from mark where mark.id = record.id and room in ('own', 'accepted'))"
 
 
 class Row(NamedTuple):
-    """A record as listed: ``document`` is its canonical JSON."""
+    """A record as listed: ``trusted`` is whether it may be shown to an agent, ``document`` its
+    canonical JSON."""
 
     number: int
     id: str
@@ -74,6 +89,7 @@ class Row(NamedTuple):
     title: str
     ended: int
     live: bool
+    trusted: bool
     document: bytes
 
 
@@ -85,6 +101,9 @@ class Index:
         self._git = Git(layout)
         self._path = os.path.join(layout.own_dir, "index.sqlite")
         self.tip = read_tip(layout)
+        self._trust_tip = read_tip(layout, trust.TRUST)
+        self.policy = trust.OWN
+        self._waiting = False
         self._db = self._open()
 
     def __enter__(self) -> Index:
@@ -116,7 +135,8 @@ class Index:
         self, where: str = "live = 1", values: Sequence[Any] = (), tail: str = ""
     ) -> list[Row]:
         """Records, newest session first; ``where`` and ``tail`` are our own SQL, never data."""
-        columns = "number, id, session, title, ended, live, document"
+        trusted = "1" if self.policy == trust.ALL else "trusted"
+        columns = f"number, id, session, title, ended, live, {trusted}, document"
         order = "order by ended desc, id"
         query = f"select {columns} from record where {where} {order} {tail}"  # noqa: S608
         return [Row(*row) for row in self._ask(query, values)]
@@ -161,6 +181,36 @@ class Index:
         rows = self._ask("select id, session, reason from gone")
         return {record: (session, reason) for record, session, reason in rows}
 
+    def size(self) -> int:
+        """How many records questions are about."""
+        return self.count(f"record where {self._asked}")
+
+    def waiting(self) -> int:
+        """How many live records wait for review."""
+        if self.policy == trust.ALL:
+            return 0
+        return self.count("record where trusted = 0 and live = 1")
+
+    def marks(self, record: str) -> dict[str, str]:
+        """What this clone knows of a record's origin: room -> text."""
+        return dict(self._ask("select room, text from mark where id = ?", (record,)))
+
+    @contextlib.contextmanager
+    def among_waiting(self) -> Iterator[None]:
+        """Ask about the records that wait for review, instead of those that may be shown."""
+        self._waiting = True
+        try:
+            yield
+        finally:
+            self._waiting = False
+
+    @property
+    def _asked(self) -> str:
+        """Which records questions are about, as a condition on the table of records."""
+        if self._waiting:
+            return "live = 1 and trusted = 0"
+        return "live = 1" if self.policy == trust.ALL else "live = 1 and trusted = 1"
+
     def damaged(self) -> list[tuple[str, str]]:
         """Entries of the store that are no usable record: (path, reason)."""
         return self._ask("select path, reason from damaged order by path")
@@ -169,7 +219,7 @@ class Index:
         """Numbers of live records with an error's ``signature`` or ``near``, newest first."""
         query = (
             "select distinct error.number from error join record using (number)"  # noqa: S608
-            f" where error.{column} = ? and live = 1 order by ended desc, id limit {SHARED}"
+            f" where error.{column} = ? and {self._asked} order by ended desc, id limit {SHARED}"
         )
         return [number for (number,) in self._ask(query, (value,))]
 
@@ -179,7 +229,7 @@ class Index:
         found: dict[int, set[str]] = {}
         query = (
             f"select number from {table} join record using (number)"  # noqa: S608
-            f" where {table}.{column} = ? and live = 1 limit {SHARED + 1}"
+            f" where {table}.{column} = ? and {self._asked} limit {SHARED + 1}"
         )
         for name in dict.fromkeys(names):
             rows = self._ask(query, (name,))
@@ -195,7 +245,7 @@ class Index:
             column = "path" if "/" in path else "base"
             query = (
                 "select number from path join record using (number)"  # noqa: S608
-                f" where path.{column} = ? and live = 1"
+                f" where path.{column} = ? and {self._asked}"
             )
             found.update((number, path) for (number,) in self._ask(query, (path,)))
         return found
@@ -212,17 +262,19 @@ class Index:
         query = " OR ".join(f'"{word}"' for word in words)
         if not query:
             return []
+        words = "waiting_words" if self._waiting else "words"
         found = self._ask(
-            "select number, intent, names, content from (select rowid as number, intent, names,"
-            " content from words where words match ? order by rank limit ?)"
-            " join record using (number) where live = 1 limit ?",
+            "select number, intent, names, content from (select rowid as number, intent, names,"  # noqa: S608
+            f" content from {words} where {words} match ? order by rank limit ?)"
+            f" join record using (number) where {self._asked} limit ?",
             (query, 2 * CANDIDATES, CANDIDATES),
         )
         return [Match(number, a.split(), b.split(), c.split()) for number, a, b, c in found]
 
     def frequencies(self, words: Iterable[str]) -> dict[str, int]:
-        """In how many records each word stands."""
-        query = "select doc from vocabulary where term = ?"
+        """In how many of the records asked about each word stands."""
+        table = "waiting_vocabulary" if self._waiting else "vocabulary"
+        query = f"select doc from {table} where term = ?"  # noqa: S608
         found = {word: self._ask(query, (word,)) for word in words}
         return {word: rows[0][0] if rows else 0 for word, rows in found.items()}
 
@@ -246,7 +298,7 @@ class Index:
         try:
             version = _VERSION * 1000 + tokens.VERSION
             found = db.execute("pragma user_version").fetchone()[0]
-            if found != version or self._known(db, "tip") != self.tip:
+            if found != version or not self._is_current(db):
                 db.execute("pragma journal_mode = wal")
                 db.execute("pragma synchronous = off")  # a lost index is built anew
                 with _transaction(db):
@@ -254,10 +306,15 @@ class Index:
                     if found != version:
                         _reset(db, version)
                     self._catch_up(db)
+            self._apply_policy(db)
         except BaseException:
             db.close()
             raise
         return db
+
+    def _is_current(self, db: sqlite3.Connection) -> bool:
+        known = (self._known(db, "tip"), self._known(db, "trust tip"))
+        return known == (self.tip, self._trust_tip)
 
     def _known(self, db: sqlite3.Connection, name: str) -> str:
         row = db.execute("select value from meta where name = ?", (name,)).fetchone()
@@ -271,15 +328,54 @@ class Index:
         if changes is None:  # the old tree is gone: start over
             _reset(db, db.execute("pragma user_version").fetchone()[0])
             changes = self._changes("", tree) or []
+        self._follow_trust(db)
         taken = [path for path, blob in changes if not blob]
         added = [(path, blob) for path, blob in changes if blob]
         for path in taken:
             _take_out(db, path)
         for path, data in self._git.blobs(added, SIZE_LIMIT):
             _put_in(db, path, data)
-        _mark_superseded(db)
-        rows = (("tip", self.tip), ("tree", tree))
+        _mark_superseded(db, self._known(db, "policy"))
+        rows = (("tip", self.tip), ("tree", tree), ("trust tip", self._trust_tip))
         db.executemany("insert or replace into meta values (?, ?)", rows)
+
+    def _follow_trust(self, db: sqlite3.Connection) -> None:
+        """Apply what changed between the marks the index knows and the trust ref's."""
+        if self._known(db, "trust tip") == self._trust_tip:
+            return
+        tree = self._tree(self._trust_tip)
+        if tree and trust.overwritten(self._git):
+            tree = ""
+        changes = self._changes(self._known(db, "trust tree"), tree)
+        if changes is None:
+            db.execute("delete from mark")
+            db.execute("update record set trusted = 0 where trusted = 1")
+            _sort_words(db, self._known(db, "policy"), "1 = 1", [()])
+            changes = self._changes("", tree) or []
+        for path, blob in changes:
+            if not blob and (match := trust.MARK_PATH.fullmatch(path)):
+                db.execute("delete from mark where id = ? and room = ?", match.group("id", "room"))
+        added = [(path, blob) for path, blob in changes if blob]
+        for path, data in self._git.blobs(added, trust.MARK_LIMIT):
+            if match := trust.MARK_PATH.fullmatch(path):
+                values = (*match.group("id", "room"), _text(data).strip())
+                db.execute("insert or replace into mark values (?, ?, ?)", values)
+        touched = {path.rpartition("/")[2] for path, _ in changes}
+        ids = [(record,) for record in touched]
+        db.executemany(f"update record set trusted = {_TRUSTED} where id = ?", ids)  # noqa: S608
+        _sort_words(db, self._known(db, "policy"), "id = ?", ids)
+        db.execute("insert or replace into meta values ('trust tree', ?)", (tree,))
+
+    def _apply_policy(self, db: sqlite3.Connection) -> None:
+        """Ask for the user's policy, but only where there is a record that it matters for."""
+        if db.execute("select 1 from record where trusted = 0 limit 1").fetchone() is None:
+            return
+        self.policy = trust.policy(self._git)
+        if (self.policy == trust.ALL) != (self._known(db, "policy") == trust.ALL):
+            with _transaction(db):
+                _mark_superseded(db, self.policy)
+                _sort_words(db, self.policy, "trusted = 0", [()])
+                db.execute("insert or replace into meta values ('policy', ?)", (self.policy,))
 
     def _tree(self, commit: str) -> str:
         if not commit:
@@ -306,17 +402,31 @@ class Index:
         ]
 
 
-def read_tip(layout: Layout) -> str:
-    """The commit ``refs/tmem/main`` is at: the loose file if there is one, else git is asked."""
+def read_tip(layout: Layout, ref: str = MAIN) -> str:
+    """The commit one of our refs is at: read from the files that git keeps refs in, or asked of
+    git where it keeps them otherwise."""
     try:
-        with open(os.path.join(layout.common_dir, *MAIN.split("/")), encoding="ascii") as stream:
+        with open(os.path.join(layout.common_dir, *ref.split("/")), encoding="ascii") as stream:
             tip = stream.read(128).strip()
         if len(tip) in (40, 64):
             return tip
+    except FileNotFoundError:
+        if not os.path.isdir(os.path.join(layout.common_dir, "reftable")):
+            return _packed_tip(layout, ref)
     except (OSError, ValueError):
         pass
-    status, data = Git(layout).output("rev-parse", "--verify", "--quiet", MAIN)
+    status, data = Git(layout).output("rev-parse", "--verify", "--quiet", ref)
     return data.decode("ascii").strip() if status == 0 else ""
+
+
+def _packed_tip(layout: Layout, ref: str) -> str:
+    try:
+        with open(os.path.join(layout.common_dir, "packed-refs"), "rb") as stream:
+            data = stream.read()
+    except OSError:
+        return ""
+    end = data.find(f" {ref}\n".encode("ascii"))
+    return data[data.rfind(b"\n", 0, end) + 1 : end].decode("ascii") if end > 0 else ""
 
 
 @contextlib.contextmanager
@@ -334,8 +444,9 @@ def _reset(db: sqlite3.Connection, version: int) -> None:
     """An empty index of this version. ``executescript`` would commit, so one by one."""
     names = db.execute(
         "select type, name from sqlite_master where type = 'table' and name in"
-        " ('meta', 'record', 'gone', 'supersedes', 'damaged', 'error', 'path', 'symbol',"
-        "  'words', 'vocabulary') order by name != 'vocabulary'"
+        " ('meta', 'record', 'mark', 'gone', 'supersedes', 'damaged', 'error', 'path', 'symbol',"
+        "  'words', 'vocabulary', 'waiting_words', 'waiting_vocabulary')"
+        " order by name not like '%vocabulary'"
     ).fetchall()
     for _, name in names:
         db.execute(f"drop table {name}")
@@ -391,9 +502,11 @@ def _insert(db: sqlite3.Connection, name: str, document: dict[str, Any], data: b
     session = f"{playbook.agent} {playbook.session}"
     values = (name, session, playbook.title, int(playbook.ended), data)
     number = db.execute(
-        "insert into record (id, session, title, ended, live, document) values (?, ?, ?, ?, 1, ?)",
+        "insert into record (id, session, title, ended, live, trusted, document)"
+        " values (?, ?, ?, ?, 1, 0, ?)",
         values,
     ).lastrowid
+    db.execute(f"update record set trusted = {_TRUSTED} where number = ?", (number,))  # noqa: S608
     old = [(other, name) for other in playbook.supersedes]
     db.executemany("insert or ignore into supersedes values (?, ?)", old)
     errors = [(repair.signature, repair.near, number) for repair in playbook.repairs]
@@ -412,9 +525,11 @@ def _insert(db: sqlite3.Connection, name: str, document: dict[str, Any], data: b
     ]
     fields = ([playbook.title, *playbook.intent], [*paths, *symbols], content)
     texts = [" ".join(tokens.tokens("\n".join(map(str, field)))) for field in fields]
-    db.execute(
-        "insert into words (rowid, intent, names, content) values (?, ?, ?, ?)", (number, *texts)
-    )
+    shown = "select trusted or exists (select 1 from meta where name = 'policy' and value = ?)"
+    row = db.execute(f"{shown} from record where number = ?", (trust.ALL, number)).fetchone()
+    table = "words" if row[0] else "waiting_words"
+    fields_of = f"insert into {table} (rowid, intent, names, content) values (?, ?, ?, ?)"  # noqa: S608
+    db.execute(fields_of, (number, *texts))
 
 
 def _take_out(db: sqlite3.Connection, path: str) -> None:
@@ -431,12 +546,35 @@ def _take_out(db: sqlite3.Connection, path: str) -> None:
     for table in ("record", "error", "path", "symbol"):
         db.execute(f"delete from {table} where number = ?", row)  # noqa: S608
     db.execute("delete from words where rowid = ?", row)
+    db.execute("delete from waiting_words where rowid = ?", row)
 
 
-def _mark_superseded(db: sqlite3.Connection) -> None:
+def _sort_words(
+    db: sqlite3.Connection, policy: str, where: str, values: Iterable[Sequence[Any]]
+) -> None:
+    """Put the words of the records that ``where`` names into the table of those that are
+    shown, or of those that wait."""
+    fields = "rowid, intent, names, content"
+    shown = "1" if policy == trust.ALL else "trusted"
+    for value in values:
+        for there, here, side in (
+            ("waiting_words", "words", shown),
+            ("words", "waiting_words", f"not {shown}"),
+        ):
+            wanted = f"where rowid in (select number from record where {side} and {where})"  # noqa: S608
+            copied = f"insert into {here} ({fields}) select {fields} from {there} {wanted}"  # noqa: S608
+            db.execute(copied, value)
+            db.execute(f"delete from {there} {wanted}", value)  # noqa: S608
+
+
+def _mark_superseded(db: sqlite3.Connection, policy: str) -> None:
+    """A record that waits for review takes the place of none that is trusted."""
     db.execute(
-        "update record set live = id not in (select old from supersedes)"
-        " where live != (id not in (select old from supersedes))"
+        "update record set live = not exists (select 1 from supersedes join record as newer"
+        " on newer.id = supersedes.new where supersedes.old = record.id"
+        " and (newer.trusted or not record.trusted or ?))"
+        " where live = 0 or id in (select old from supersedes)",
+        (policy == trust.ALL,),
     )
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from git_tmem import probes, ranking, render
+from git_tmem import probes, ranking, render, trust
 from git_tmem.grade import WITHHELD, Grade, grade
 from git_tmem.index import Index, Row
 from git_tmem.playbook import Playbook, from_document
@@ -35,12 +35,14 @@ _SYMBOL = re.compile(r"[^\W\d]\w*(?:(?:\.|::|#)[^\W\d]\w*)*")
 
 
 class Memory(NamedTuple):
-    """A record that was found: its grade against the view, and why it was found."""
+    """A record that was found: its grade against the view, why it was found, and where it is
+    from ('' when that was not asked)."""
 
     row: Row
     playbook: Playbook
     grade: Grade
     hit: Hit
+    origin: str = ""
 
     @property
     def abbrev(self) -> str:
@@ -50,12 +52,14 @@ class Memory(NamedTuple):
 
 class Answer(NamedTuple):
     """``shown`` memories go to the agent as ``text``; ``considered`` is everything looked at,
-    for explanations; ``below`` hits did not reach the floor."""
+    for explanations; ``below`` hits did not reach the floor. ``waiting`` records would have
+    been looked at, had they been accepted; of them nothing but the id may be told."""
 
     shown: tuple[Memory, ...]
     text: str
     considered: tuple[Memory, ...]
     below: tuple[Hit, ...]
+    waiting: tuple[Row, ...] = ()
 
 
 def lookup(index: Index, query: Query, view: Any) -> Answer:
@@ -68,7 +72,8 @@ def lookup(index: Index, query: Query, view: Any) -> Answer:
     for hit in passing[:_TRIED]:
         if len(shown) == limit:
             break
-        memory = examine(index.by_number(hit.number), hit, view)
+        row = index.by_number(hit.number)
+        memory = examine(row, hit, view)._replace(origin=origin(index, row))
         considered.append(memory)
         if memory.grade.name != WITHHELD:
             shown.append(memory)
@@ -76,6 +81,25 @@ def lookup(index: Index, query: Query, view: Any) -> Answer:
     text = render.render(entries, index.tip[:ABBREV], query.budget) if entries else ""
     below = tuple(hit for hit in hits if not hit.passes)
     return Answer(tuple(shown), text, tuple(considered), below)
+
+
+def waiting(index: Index, query: Query) -> tuple[Row, ...]:
+    """Records that match as well as those a lookup shows, and wait for review."""
+    if not index.waiting():
+        return ()
+    with index.among_waiting():
+        hits = find(index, query)
+    return tuple(index.by_number(hit.number) for hit in hits[:_TRIED] if hit.passes)
+
+
+def origin(index: Index, row: Row) -> str:
+    """Where a record is from, in words; its author is a claim, and is not asked."""
+    return trust.describe(index.marks(row.id))
+
+
+def review(row: Row) -> str:
+    """What is said of a record that waits for review."""
+    return f"waits for review: git tmem accept {row.id[:ABBREV]}"
 
 
 def examine(row: Row, hit: Hit, view: Any) -> Memory:
@@ -88,7 +112,8 @@ def examine(row: Row, hit: Hit, view: Any) -> Memory:
 def entry(memory: Memory) -> render.Entry:
     """A memory as the renderer takes it."""
     why = "; ".join(memory.hit.why[:2])
-    return render.Entry(memory.row.id, memory.playbook, memory.grade, why, memory.abbrev)
+    others = "" if memory.origin == trust.MADE_HERE else memory.origin
+    return render.Entry(memory.row.id, memory.playbook, memory.grade, why, memory.abbrev, others)
 
 
 def decode(row: Row) -> Playbook:
@@ -182,7 +207,7 @@ def _looks_like_code(name: str, follows: str) -> bool:
 def _by_words(index: Index, text: str) -> Iterable[tuple[int, Evidence]]:
     asked = tokens(text)[:400]
     frequency = index.frequencies(dict.fromkeys(asked))
-    records = index.count()
+    records = index.size()
     matches = index.matches(_telling(frequency, records))
     yield from ranking.score_words(asked, matches, frequency, records).items()
 
@@ -212,4 +237,5 @@ def explain(answer: Answer, titles: Sequence[str]) -> list[str]:
         lines += [f"    {reason}" for reason in memory.grade.reasons]
     below = zip(answer.below[:10], titles, strict=False)
     lines += [f"below the floor  {hit.score / 1e6:.3f}  {title}" for hit, title in below]
+    lines += [f"{row.id[:ABBREV]}  {review(row)}" for row in answer.waiting]
     return lines

@@ -2,7 +2,8 @@
 
 ``.tmem/<12 hex>.json`` is a record, pretty-printed and byte-stable; ``MEMORIES.md`` (and
 ``MEM.md``, the same) lists one record a line. The mirror is written when ``.tmem/`` exists,
-always from the store, never back. A file that somebody edited is left alone and named:
+always from the store, never back. Agents read it, so records of others that wait for review
+are not in it. A file that somebody edited is left alone and named:
 nothing a person wrote is ever overwritten.
 """
 
@@ -58,12 +59,14 @@ def refresh(layout: Layout, index: Index) -> Refreshed:
     folder = folder_of(layout)
     if not folder:
         return Refreshed(0, 0, ())
-    rows = index.rows()
+    waiting = index.waiting()
+    rows = [row for row in index.rows() if row.trusted]
     wanted = {f"{row.id[:12]}.json": pretty(row) for row in rows}
     edited = tuple(
         name for name in edited_files(folder) if name in wanted or not _is_ours(folder, name)
     )
-    lists = dict.fromkeys(_LISTS, _HEADING + "".join(map(_line, rows)))
+    foot = f"\n{waiting} more from others: git tmem list --untrusted\n" if waiting else ""
+    lists = dict.fromkeys(_LISTS, _HEADING + "".join(map(_line, rows)) + foot)
     try:
         stale = [name for name in _records(folder) if name not in wanted and name not in edited]
         for name in stale:

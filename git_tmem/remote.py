@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from git_tmem import merge, schema
+from git_tmem import merge, schema, trust
 from git_tmem.errors import InputError, RemoteError, TmemError
 from git_tmem.git import Git
 from git_tmem.playbook import record_id
@@ -101,10 +101,23 @@ def merge_from(repository: Repository, remote: str) -> Merged:
     merged = Merged(0, 0, ())
     if theirs:
         merged = _merge_main(repository, theirs)
+        _learn_origins(repository, remote, theirs)
     notes = repository.ref(f"{TRACKING}/{remote}/notes/tmem")
     if notes:
         _merge_notes(repository, notes)
     return merged
+
+
+def _learn_origins(repository: Repository, remote: str, theirs: str) -> None:
+    """Mark what came from a remote, and accept what an allowed signer signed. Done at every
+    fetch for all that is here, so what a crash left undone is made up for."""
+    store = Store(repository)
+    ours = _ids(repository, store.tip())
+    here = [path for path in _ids(repository, theirs) if path in ours]
+    matches = (merge.RECORD_PATH.fullmatch(path) for path in here)
+    records = [match["id"] for match in matches if match and match["room"] == "mem"]
+    trust.mark_seen(store, remote, records)
+    trust.accept_signed(store, store.tip())
 
 
 def _merge_main(repository: Repository, theirs: str) -> Merged:

@@ -54,13 +54,15 @@ _ANGLES = str.maketrans({"<": "\u2039", "\uff1c": "\u2039", "\ufe64": "\u2039"})
 
 
 class Entry(NamedTuple):
-    """A record to show: ``why`` it was found, and its id ``abbrev``-iated."""
+    """A record to show: ``why`` it was found, its id ``abbrev``-iated, and the ``origin`` of one
+    that others made."""
 
     id: str
     playbook: Playbook
     grade: Grade
     why: str
     abbrev: str
+    origin: str = ""
 
 
 class _Line(NamedTuple):
@@ -119,6 +121,8 @@ def _lines(number: int, entry: Entry) -> Iterator[_Line]:
     yield _Line(_HEADER, f"[{number}] {_attribute(entry.abbrev)} {grade.name} {title}")
     if entry.why:
         yield _Line(_WHY, f"  found by: {_data(entry.why)}")
+    if entry.origin:
+        yield _Line(_FILES, f"  recorded by others: {_data(entry.origin)}")
     whole = grade.name in (L0_FULL, L0_PARTIAL)
     steps = list(zip(book.steps, grade.outcomes, strict=True))
     lost = {step.command for step, outcome in steps if step.kind == VERIFY and hidden(outcome)}

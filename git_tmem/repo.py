@@ -23,7 +23,7 @@ from dulwich.refs import Ref
 from dulwich.repo import Repo, UnsupportedExtension, UnsupportedVersion
 
 from git_tmem.errors import InputError, RepositoryError, StoreError
-from git_tmem.git import Git, Layout, discover
+from git_tmem.git import Git, Layout, discover, environment
 from git_tmem.probes.base import Unknowable
 
 _FILE = 0o100644
@@ -31,6 +31,8 @@ _FOLDER = 0o040000
 EMPTY_TREE = Tree().id.decode("ascii")
 #: More new objects than this go into one pack: loose ones cost eight times the disk.
 _LOOSE = 100
+#: Seconds one signature may take, a passphrase typed by a person included.
+_SIGNING = 60.0
 
 
 class Identity(NamedTuple):
@@ -197,6 +199,37 @@ class Repository:
         commit.message = message.replace("\0", "").encode("utf-8", "replace")
         return self._keep(commit)
 
+    def signs(self) -> bool:
+        """Whether the user wants commits of records signed (``tmem.sign``)."""
+        _, data = self.git.output("config", "--type=bool", "--get", "tmem.sign")
+        return data.strip() == b"true"
+
+    def sign_commit(
+        self,
+        tree: str,
+        parents: Iterable[str],
+        message: str,
+        identity: Identity = NOBODY,
+        time: int = 0,
+        zone: int = 0,
+    ) -> str:
+        """As :meth:`write_commit`, signed by git with the user's key. What the commit refers to
+        is flushed first. Raises StoreError when git cannot sign."""
+        self.flush()
+        asked = ["-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", "-F", "-", tree]
+        asked += [word for parent in parents for word in ("-p", parent)]
+        data = message.replace("\0", "").encode("utf-8", "replace")
+        env = {**environment(), **_signature(identity, time, zone)}
+        status, out, err = self.git.attempt(*asked, data=data, timeout=_SIGNING, env=env)
+        if status != 0:
+            lines = err.decode("utf-8", "replace").split("\n") if err else []
+            reason = next(filter(None, map(str.strip, lines)), "no reason given")
+            raise StoreError(
+                f"the record could not be signed: {reason}",
+                "see user.signingKey and gpg.format, or: git config tmem.sign false",
+            )
+        return out.decode("ascii").strip()
+
     def edit_tree(self, tree: str, edits: Mapping[str, str]) -> str:
         """A tree with blobs put at (or, for '', taken from) paths; only touched folders are
         read and written. An empty tree is a tree too; '' stands for one that is not there."""
@@ -342,6 +375,18 @@ def _open(layout: Layout) -> Repo:
         opened.close()
         raise RepositoryError("repositories with SHA-256 object names are not handled yet")
     return opened
+
+
+def _signature(identity: Identity, time: int, zone: int) -> dict[str, str]:
+    """Who and when, as git takes them from its environment."""
+    name, _, email = identity.line.removesuffix(">").partition(" <")
+    sign, minutes = "-" if zone < 0 else "+", abs(zone) // 60
+    date = f"@{time} {sign}{minutes // 60:02}{minutes % 60:02}"
+    return {
+        f"GIT_{role}_{part}": value
+        for role in ("AUTHOR", "COMMITTER")
+        for part, value in (("NAME", name), ("EMAIL", email), ("DATE", date))
+    }
 
 
 def _place(tree: Tree, name: str, mode: int, oid: str) -> None:

@@ -8,6 +8,7 @@ Format of the tree of ``refs/tmem/main`` (history: 1 is the first)::
 
 ``refs/notes/tmem`` has, on each commit a record was made for, one line a record:
 ``<12 hex of the id> <title>``. It is derived from the records and can be rebuilt.
+With ``tmem.sign`` true, git signs the commits of records by its own configuration.
 ``refs/tmem-local/raw`` has ``<xx>/<id>/trace.jsonl`` and ``patch.diff``; it never leaves
 this clone by itself.
 
@@ -144,6 +145,18 @@ class Store:
         found = ((path, self.repository.entry(tree, path)) for path in paths)
         return next(((path, blob) for path, blob in found if blob), (paths[0], ""))
 
+    def mark(self, ref: str, texts: Mapping[str, str | None], subject: str) -> None:
+        """Put one-line texts at (or, for None, take them from) paths of a ref of this clone."""
+
+        def edits(_: str) -> Edits:
+            return {
+                path: "" if text is None else self.repository.write_blob(f"{text}\n".encode())
+                for path, text in texts.items()
+            }
+
+        if texts:
+            self._publish(ref, edits, f"{subject}\n", root=False)
+
     def keep_raw(self, record: str, trace: str, patch: str, replaces: Iterable[str] = ()) -> None:
         """Keep a redacted trace and patch beside a record, in this clone only."""
         files = {"trace.jsonl": redact(trace), "patch.diff": redact(patch)}
@@ -215,7 +228,8 @@ class Store:
                     return
                 moment, zone = _now()
                 parents = (start,) if start else ()
-                commit = self.repository.write_commit(new_tree, parents, message, by, moment, zone)
+                write = self._writer(ref)
+                commit = write(new_tree, parents, message, by, moment, zone)
                 self.repository.flush()
                 subject = message.partition("\n")[0]
                 if self.repository.move_ref(ref, old, commit, f"tmem: {subject}", by):
@@ -224,6 +238,12 @@ class Store:
         raise StoreError(
             f"{ref} is being changed by others, or locked", "try again; nothing was changed"
         )
+
+    def _writer(self, ref: str) -> Callable[..., str]:
+        """What makes the commits of a ref: for records, git itself if they are to be signed."""
+        if ref == MAIN and self.repository.signs():
+            return self.repository.sign_commit
+        return self.repository.write_commit
 
     def refuse_newer(self, tree: str) -> None:
         """Raise NewerFormat when a later git-tmem made this store: what it means is not known."""

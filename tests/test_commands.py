@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from git_tmem.store import MAIN
+from git_tmem.trust import TRUST
 from tests.conftest import run_git
 from tests.samples import ERROR, Log, fix_price, project
 
@@ -102,6 +103,17 @@ def test_capturing_again_stores_nothing_and_a_session_that_went_on_replaces(
     assert run_git(repo, "notes", "--ref=tmem", "show", "HEAD~") == note
 
 
+def test_a_capture_cut_off_before_its_record_counts_as_made_here_is_made_up_for(
+    repo: Path, worked: Path, tmem: Tmem
+) -> None:
+    tmem("capture")
+    assert json.loads(tmem("list", "--json").stdout)[0]["origin"] == "made here"
+    run_git(repo, "update-ref", "-d", TRUST)
+    assert tmem("lookup", "price of unknown article").returncode == 1
+    assert "already kept" in tmem("capture").stdout
+    assert tmem("lookup", "price of unknown article").returncode == 0
+
+
 def fix_price_again(repo: Path, path: Path) -> Path:
     """The same session, with one more edit and check."""
     log = Log(repo)
@@ -181,8 +193,17 @@ def test_at_a_revision_without_a_checkout(repo: Path, worked: Path, tmem: Tmem) 
     assert [memory["grade"] for memory in then["memories"]] == ["L0_FULL"]
     bare = repo.parent / "bare.git"
     run_git(repo.parent, "clone", "-q", "--mirror", str(repo), str(bare))
-    done = tmem("lookup", "--json", "--at", "HEAD~", "unknown article price", cwd=bare)
-    assert json.loads(done.stdout)["memories"] == then["memories"]
+    ask = ("lookup", "--json", "--at", "HEAD~", "unknown article price")
+    assert tmem(*ask, cwd=bare).returncode == 1  # a mirror holds what others say, and no more
+    run_git(bare, "config", "tmem.trust", "all")
+    (found,) = json.loads(tmem(*ask, cwd=bare).stdout)["memories"]
+    assert found["origin"] == "from elsewhere"
+    ours = {name: value for name, value in found.items() if name not in ("origin", "text")}
+    assert ours.items() <= then["memories"][0].items()
+    assert (
+        found["text"].replace("  recorded by others: from elsewhere\n", "")
+        == (then["memories"][0]["text"])
+    )
 
 
 def test_equal_question_tree_and_tip_give_equal_bytes(repo: Path, worked: Path, tmem: Tmem) -> None:
@@ -463,10 +484,13 @@ def test_push_fetch_and_sync_say_what_they_did(
     other = tmp_path / "other"
     run_git(tmp_path, "clone", "-q", str(repo), str(other))
     run_git(other, "remote", "set-url", "origin", f"file://{tmp_path}/shared.git")
-    assert "1 new record from origin" in tmem("fetch", cwd=other).stdout
+    done = tmem("fetch", cwd=other)
+    assert "1 new record from origin\n1 record waiting for review" in done.stdout
     assert "0 new records" in tmem("fetch", cwd=other).stdout
     done = tmem("sync", cwd=other)
     assert "index rebuilt: 1 record" in done.stdout, done.stderr
+    assert tmem("lookup", "price of unknown article", cwd=other).returncode == 1
+    assert "1 record accepted" in tmem("accept", "--all", cwd=other).stdout
     assert tmem("lookup", "price of unknown article", cwd=other).returncode == 0
     run_git(repo, "remote", "set-url", "origin", f"file://{tmp_path}/gone.git")
     fails(tmem("fetch"), 6, "fetch from origin")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from git_tmem import trust
 from git_tmem.errors import InputError
 from git_tmem.git import discover
 from git_tmem.index import Index
@@ -20,7 +21,10 @@ from tests.samples import document
 
 def put(folder: Path, *names: str, **changes: object) -> list[str]:
     with Repository.open(str(folder)) as repository:
-        return [Store(repository).put(document(name, **changes)).id for name in names]
+        store = Store(repository)
+        ids = [store.put(document(name, **changes)).id for name in names]
+        trust.mark_own(store, ids)
+    return ids
 
 
 def listed(folder: Path) -> list[str]:

@@ -39,7 +39,9 @@ FLOORS: dict[str, tuple[int, str]] = {
     **dict.fromkeys(
         ("slicer", "survival", "compiler", "merge", "grade", "render", "ranking"), (3, "stage")
     ),
-    **dict.fromkeys(("store", "index", "remote", "mirror", "sessions", "hooklog"), (3, "state")),
+    **dict.fromkeys(
+        ("store", "index", "remote", "mirror", "sessions", "hooklog", "trust"), (3, "state")
+    ),
     **dict.fromkeys(("capture", "lookup", "install", "postcommit"), (4, "any")),
     "commands": (5, "any"),
     "cli": (6, "any"),

@@ -83,6 +83,8 @@ def run(options: Options) -> int:
     )
     with Index(layout) as index:
         answer = _answer(index, query, layout, options.at)
+        if options.explain or options.as_json:
+            answer = answer._replace(waiting=lookup.waiting(index, query))
         titles = [index.by_number(hit.number).title for hit in answer.below[:10]]
     if options.as_json:
         sys.stdout.write(
@@ -118,6 +120,7 @@ def _document(answer: lookup.Answer, tip: str, options: Options) -> dict[str, An
         "at": options.at,
         "text": answer.text,
         "memories": [_memory(memory, tip, options.budget) for memory in answer.shown],
+        "waiting": [{"id": row.id, "reason": lookup.review(row)} for row in answer.waiting],
     }
     if options.explain:
         considered = [_memory(memory, tip, options.budget) for memory in answer.considered]
@@ -135,6 +138,7 @@ def _memory(memory: lookup.Memory, tip: str, budget: int) -> dict[str, Any]:
         "why": list(memory.hit.why),
         "score": memory.hit.score,
         "agent": memory.playbook.agent,
+        "origin": memory.origin,
         "commit": memory.playbook.anchor.commit,
         "text": render([lookup.entry(memory)], tip[: lookup.ABBREV], budget),
     }

@@ -9,7 +9,7 @@ import click
 from git_tmem.commands.terminal import count, progress, say, say_grade, say_json
 from git_tmem.commands.views import open_view
 from git_tmem.index import Index
-from git_tmem.lookup import Memory, examine
+from git_tmem.lookup import Memory, examine, origin, review
 from git_tmem.ranking import Hit
 from git_tmem.repo import Repository
 
@@ -33,7 +33,8 @@ def command(records: tuple[str, ...], at: str, as_json: bool) -> None:
         view = open_view(repository, at)
         rows = [index.resolve(name) for name in records] if records else index.rows()
         memories = [
-            examine(row, Hit(row.number, 0, ()), view) for row in progress(rows, "checking")
+            examine(row, Hit(row.number, 0, ()), view)._replace(origin=origin(index, row))
+            for row in progress(rows, "checking")
         ]
         damaged = index.damaged()
     if as_json:
@@ -43,6 +44,8 @@ def command(records: tuple[str, ...], at: str, as_json: bool) -> None:
         say_grade(memory.grade.name, f"{memory.abbrev}  {memory.playbook.title}")
         for reason in memory.grade.reasons:
             say(f"             {reason}")
+        if not memory.row.trusted:
+            say(f"             {memory.origin}; {review(memory.row)}", "yellow")
     for path, reason in damaged:
         say(f"not usable: {path}: {reason}", "red")
     grades = Counter(memory.grade.name for memory in memories)
@@ -56,6 +59,8 @@ def _document(memory: Memory) -> dict[str, object]:
         "title": memory.playbook.title,
         "grade": memory.grade.name,
         "reasons": list(memory.grade.reasons),
+        "trusted": memory.row.trusted,
+        "origin": memory.origin,
         "steps": [
             {"kind": step.kind, "path": step.path, "state": outcome.state, "reason": outcome.reason}
             for step, outcome in zip(memory.playbook.steps, memory.grade.outcomes, strict=True)

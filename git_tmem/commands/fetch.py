@@ -19,6 +19,9 @@ def command(remote: str) -> None:
     Merging is a set union and never conflicts: records of both sides are kept, and what
     was forgotten on either side stays forgotten. Your branches are not touched.
 
+    What others recorded waits for review: no lookup shows it before git tmem accept, or
+    before tmem.trust says that it may (signed, all).
+
     \b
     Examples:
       git tmem fetch
@@ -29,6 +32,17 @@ def command(remote: str) -> None:
         report(remote, fetch(repository, remote))
         with Index(repository.layout) as index:
             mirror.refresh(repository.layout, index)
+            say_waiting(index)
+
+
+#: What is said of records that no lookup shows yet, after their number.
+WAITING = "waiting for review: git tmem list --untrusted"
+
+
+def say_waiting(index: Index) -> None:
+    """Say how many records wait for review, if any."""
+    if waiting := index.waiting():
+        say(f"{count(waiting, 'record')} {WAITING}", "yellow")
 
 
 def report(remote: str, merged: Merged) -> None:

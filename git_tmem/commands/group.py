@@ -25,6 +25,7 @@ COMMANDS = {
     "replay": "replay",
     "diff": "diff",
     "forget": "forget",
+    "accept": "accept",
     "sync": "sync",
     "push": "push",
     "fetch": "fetch",

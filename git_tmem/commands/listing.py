@@ -9,7 +9,7 @@ import click
 from git_tmem.commands.terminal import count, say, say_grade, say_json
 from git_tmem.commands.views import open_view
 from git_tmem.index import Index
-from git_tmem.lookup import examine
+from git_tmem.lookup import examine, origin, review
 from git_tmem.ranking import Hit
 from git_tmem.repo import Repository
 
@@ -28,8 +28,9 @@ PAGE = 20
 @click.option(
     "--at", default="", metavar="REV", help="Grade against a revision, not the work tree."
 )
+@click.option("--untrusted", is_flag=True, help="Only those that wait for review.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")
-def command(skip: int, limit: int, at: str, as_json: bool) -> None:
+def command(skip: int, limit: int, at: str, untrusted: bool, as_json: bool) -> None:
     """List records, newest session first, each with its grade against the code now.
 
     \b
@@ -37,12 +38,17 @@ def command(skip: int, limit: int, at: str, as_json: bool) -> None:
       git tmem list
       git tmem list --skip 20
       git tmem list --at origin/main --json
+      git tmem list --untrusted
     """
     with Repository.open() as repository, Index(repository.layout) as index:
         view = open_view(repository, at)
-        rows = index.rows(tail=f"limit {int(limit)} offset {int(skip)}")
-        memories = [examine(row, Hit(row.number, 0, ()), view) for row in rows]
-        total = index.count()
+        where = "live = 1 and trusted = 0" if untrusted else "live = 1"
+        rows = index.rows(where, tail=f"limit {int(limit)} offset {int(skip)}")
+        memories = [
+            examine(row, Hit(row.number, 0, ()), view)._replace(origin=origin(index, row))
+            for row in rows
+        ]
+        total = index.count(f"record where {where}")
     if as_json:
         say_json(
             [
@@ -51,6 +57,8 @@ def command(skip: int, limit: int, at: str, as_json: bool) -> None:
                     "title": memory.playbook.title,
                     "grade": memory.grade.name,
                     "reasons": list(memory.grade.reasons),
+                    "trusted": memory.row.trusted,
+                    "origin": memory.origin,
                     "agent": memory.playbook.agent,
                     "session": memory.playbook.session,
                     "ended": memory.playbook.ended,
@@ -66,8 +74,15 @@ def command(skip: int, limit: int, at: str, as_json: bool) -> None:
         day = time.strftime("%Y-%m-%d", time.gmtime(ended)) if ended else "-" * 10
         rest = f"{memory.abbrev}  {day}  {memory.playbook.agent:<12} {memory.playbook.title}"
         say_grade(memory.grade.name, rest)
+        if not memory.row.trusted:
+            say(f"             {memory.origin}; {review(memory.row)}", "yellow")
     if not rows:
-        say("nothing is remembered here yet; see: git tmem capture -h" if not total else "no more")
+        nothing = (
+            "nothing waits for review"
+            if untrusted
+            else "nothing is remembered here yet; see: git tmem capture -h"
+        )
+        say("no more" if total else nothing)
     elif total > skip + len(rows):
-        more = f"git tmem list --skip {skip + len(rows)}"
+        more = f"git tmem list --skip {skip + len(rows)}" + " --untrusted" * untrusted
         say(f"{count(total, 'record')} in all; the next page: {more}")

@@ -9,7 +9,7 @@ import click
 from git_tmem.commands.terminal import say, say_json
 from git_tmem.errors import NothingFound
 from git_tmem.index import Index
-from git_tmem.lookup import decode
+from git_tmem.lookup import decode, origin, review
 from git_tmem.render import describe, one_line
 from git_tmem.repo import Repository
 from git_tmem.store import Store
@@ -43,12 +43,17 @@ def command(record: str, level: str, as_json: bool) -> None:
         row = index.resolve(record)
         playbook = decode(row)
         if as_json:
-            say_json({"id": row.id, **json.loads(row.document)})
-        elif level == "index":
+            known = {"id": row.id, "trusted": row.trusted, "origin": origin(index, row)}
+            say_json({**json.loads(row.document), **known})
+            return
+        if not row.trusted:
+            say(review(row), "yellow", error=True)
+        if level == "index":
             say(one_line(row.id[:12], playbook, ""))
         elif level == "playbook":
             for line in describe(row.id, playbook):
                 say(line)
+            say(f"origin: {origin(index, row)}")
         else:
             name = "trace.jsonl" if level == "raw" else "patch.diff"
             for line in raw_lines(repository, row.id, name):

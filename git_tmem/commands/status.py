@@ -8,12 +8,14 @@ import shutil
 import click
 
 from git_tmem import hooklog, mirror
+from git_tmem.commands.fetch import WAITING
 from git_tmem.commands.terminal import count, say, say_json
 from git_tmem.errors import RemoteError
 from git_tmem.index import Index
 from git_tmem.install import hook_state
 from git_tmem.remote import check_remote, default_remote, unpublished
 from git_tmem.repo import Repository
+from git_tmem.trust import POLICIES, configured, policy
 
 
 @click.command()
@@ -34,6 +36,9 @@ def command(as_json: bool) -> None:
             "records": index.count(),
             "superseded": index.count("record where live = 0"),
             "forgotten": index.count("gone"),
+            "waiting": index.waiting(),
+            "trust": policy(repository.git),
+            "trust_unknown": configured(repository.git).lower() not in ("", *POLICIES),
             "damaged": len(index.damaged()),
             "tip": index.tip,
             "hook": hook_state(layout),
@@ -63,6 +68,10 @@ def _print(state: dict[str, object], log: str) -> None:
         f"{count(int(str(state['records'])), 'record')}, {state['superseded']} superseded,"
         f" {state['forgotten']} forgotten"
     )
+    if state["waiting"]:
+        say(f"{count(int(str(state['waiting'])), 'record')} {WAITING}", "yellow")
+    if state["trust_unknown"]:
+        say(f"tmem.trust is none of {', '.join(POLICIES)}, so it counts as own", "red")
     if state["damaged"]:
         say(f"{state['damaged']} entries of the store are not usable: git tmem check", "red")
     if state["hook"] == "installed":

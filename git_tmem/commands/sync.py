@@ -7,7 +7,7 @@ import os
 import click
 
 from git_tmem import mirror
-from git_tmem.commands.fetch import report
+from git_tmem.commands.fetch import report, say_waiting
 from git_tmem.commands.terminal import count, say
 from git_tmem.index import Index
 from git_tmem.remote import default_remote, fetch, push
@@ -40,6 +40,7 @@ def command(remote: str, local: bool) -> None:
             done = mirror.refresh(repository.layout, index)
             damaged = index.damaged()
             say(f"index rebuilt: {count(index.count(), 'record')}")
+            say_waiting(index)
     if done.written or done.removed:
         say(f"mirror: {count(done.written, 'file')} written, {done.removed} removed")
     for name in done.edited:

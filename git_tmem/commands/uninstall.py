@@ -27,4 +27,4 @@ def command() -> None:
         say(line)
     for line in report.advice:
         say(line, "yellow")
-    say("records stay in git: refs/tmem/main, refs/notes/tmem, refs/tmem-local/raw")
+    say("records stay in git: refs/tmem/main, refs/notes/tmem, refs/tmem-local/*")
