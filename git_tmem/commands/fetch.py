@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from git_tmem import mirror
+from git_tmem.anchors import relink
 from git_tmem.commands.terminal import count, say
 from git_tmem.index import Index
 from git_tmem.remote import Merged, default_remote, fetch
@@ -17,7 +18,9 @@ def command(remote: str) -> None:
     """Fetch records from REMOTE (default: your branch's, or origin) and merge them.
 
     Merging is a set union and never conflicts: records of both sides are kept, and what
-    was forgotten on either side stays forgotten. Your branches are not touched.
+    was forgotten on either side stays forgotten. Records whose commits were rewritten are
+    pointed to from the commits that hold their work (git tmem relink). Your branches are not
+    touched.
 
     \b
     Examples:
@@ -27,6 +30,7 @@ def command(remote: str) -> None:
     with Repository.open() as repository:
         remote = remote or default_remote(repository.git)
         report(remote, fetch(repository, remote))
+        relink(repository)
         with Index(repository.layout) as index:
             mirror.refresh(repository.layout, index)
 
