@@ -62,7 +62,7 @@ def _command_list() -> list[str]:
 
 def _command_page(name: str) -> str:
     command = _commands()[name]
-    context = click.Context(command, info_name=f"git tmem {name}")
+    context = click.Context(command, info_name=f"git tmem {name}", **command.context_settings)
     usage = " ".join(command.collect_usage_pieces(context))
     summary, _, body = (command.help or "").partition("\n")
     lines = [_head(f"git-tmem-{name}"), ".SH NAME"]

@@ -38,7 +38,9 @@ def builder() -> ModuleType:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_command_teaches_by_example(name: str) -> None:
-    text = command_of(name).get_help(click.Context(command_of(name), info_name=name))
+    command = command_of(name)
+    context = click.Context(command, info_name=name, **command.context_settings)
+    text = command.get_help(context)
     assert "Examples:" in text
     assert f"git tmem {name}" in text
     for parameter in command_of(name).params:
