@@ -63,24 +63,30 @@ def patch_id(git: Git, commit: str) -> str:
 
 def patch_ids(git: Git, commits: Sequence[str]) -> dict[str, str]:
     """Git's stable patch ids of many commits, in two runs of git; those without one are left
-    out, as are merges."""
+    out, as are merges, and those whose blobs are not in this clone and all after them."""
     if not commits:
         return {}
     asked = "".join(f"{commit}\n" for commit in commits).encode()
-    patches = git.run("diff-tree", "--stdin", "-p", "--root", data=asked)
+    status, patches, _ = git.attempt("diff-tree", "--stdin", "-p", "--root", data=asked)
+    if status != 0:  # the last one may be cut off
+        patches = patches[: max(patches.rfind(b"\n" + commit.encode()) for commit in commits) + 1]
     lines = git.run("patch-id", "--stable", data=patches).decode("ascii").splitlines()
     return {commit: found for found, commit in (line.split() for line in lines)}
 
 
 def joined_patch_id(git: Git, old: str, new: str) -> str:
-    """The stable patch id of all that lies between two trees or commits, '' for nothing."""
-    words = git.run("patch-id", "--stable", data=git.run("diff-tree", "-p", old, new)).split()
+    """The stable patch id of all that lies between two trees or commits, '' for nothing, and
+    when this clone has not all of it."""
+    status, patch, _ = git.attempt("diff-tree", "-p", old, new)
+    words = git.run("patch-id", "--stable", data=patch).split() if status == 0 else []
     return words[0].decode("ascii") if words else ""
 
 
 def added_lines(git: Git, commit: str) -> set[tuple[str, str]]:
-    """The (path, line) pairs that a commit added; layout and lines without a word left out."""
-    text = git.run("diff-tree", "-p", "-U0", "--root", "--no-commit-id", "--no-renames", commit)
+    """The (path, line) pairs that a commit added, as far as this clone has its blobs; layout and
+    lines without a word left out."""
+    shape = ["diff-tree", "-p", "-U0", "--root", "--no-commit-id", "--no-renames"]
+    _, text = git.output(*shape, commit)
     found = set()
     path = ""
     in_hunk = False

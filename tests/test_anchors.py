@@ -263,6 +263,48 @@ def test_a_rewrite_of_the_whole_history_is_found(branch: Path) -> None:
     assert the_link(relinked(branch)) == ("patch", old, run_git(branch, "rev-parse", "HEAD~"))
 
 
+def test_what_filter_branch_keeps_for_itself_does_not_count_as_a_branch(
+    branch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FILTER_BRANCH_SQUELCH_WARNING", "1")  # it waits ten seconds otherwise
+    old = worked(branch, "a", 3, "three")
+    remember(branch, "cart", old)
+    script = 'GIT_AUTHOR_NAME="Ada L"; export GIT_AUTHOR_NAME'
+    span = ["--env-filter", script, "main..topic"]
+    run_git(branch, "filter-branch", "-f", *span)
+    assert run_git(branch, "rev-parse", "refs/original/refs/heads/topic") == old
+    assert the_link(relinked(branch)) == ("patch", old, head(branch))
+
+
+def test_a_clone_without_blobs_finds_what_trees_and_ids_tell(branch: Path, tmp_path: Path) -> None:
+    old = worked(branch, "a", 3, "three")
+    record = remember(branch, "cart", old)
+    run_git(branch, "commit", "-q", "--amend", "-m", "again")
+    run_git(branch, "config", "uploadpack.allowFilter", "true")
+    source = f"file://{branch}"
+    run_git(tmp_path, "clone", "-q", "--no-checkout", "--filter=blob:none", source, "part")
+    part = tmp_path / "part"
+    run_git(part, "config", "remote.origin.promisor", "true")
+    run_git(part, "fetch", "-q", "origin", "refs/tmem/main:refs/tmem/main")
+    run_git(part, "ls-tree", "-r", "refs/tmem/main")
+    run_git(part, "cat-file", "-p", f"refs/tmem/main:mem/{record[:2]}/{record}.json")
+    run_git(part, "cat-file", "-p", "refs/tmem/main:format.json")
+    rule, _, new = the_link(relinked(part))
+    assert (rule, new) == ("tree", head(branch))
+
+
+def test_lines_that_git_copied_already_are_not_doubled(branch: Path) -> None:
+    run_git(branch, "config", "notes.rewriteRef", NOTES)
+    old = worked(branch, "a", 3, "three")
+    record = remember(branch, "cart", old)
+    run_git(branch, "commit", "-q", "--amend", "-m", "again")
+    assert noted(branch) == {record[:12]}
+    assert followed(branch, (old, head(branch))) == ()
+    assert relinked(branch) == Relinked((), ())
+    shown = run_git(branch, "notes", "--ref", NOTES, "show", "HEAD")
+    assert shown == f"{record[:12]} Fix the total of the cart"
+
+
 def test_only_the_range_that_is_asked_for_is_searched(branch: Path) -> None:
     remember(branch, "cart", worked(branch, "a", 3, "three"))
     run_git(branch, "commit", "-q", "--amend", "-m", "again")

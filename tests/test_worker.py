@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from git_tmem.git import discover
-from git_tmem.install import install
+from git_tmem.install import install, uninstall
 from tests.conftest import run_git
 from tests.test_anchors import branch, commit, head, noted, remember, worked
 
@@ -121,6 +121,9 @@ def test_a_post_rewrite_hook_that_was_there_gets_the_same_and_its_status_counts(
     done = subprocess.run([str(hook), "amend"], cwd=branch, input=b"", check=False)
     assert done.returncode == 3
     settled(branch)
+    uninstall(layout)
+    assert hook.read_text(encoding="utf-8") == text
+    assert not hook.with_name("post-rewrite.tmem-chained").exists()
 
 
 def test_nonsense_on_the_hooks_input_is_no_error(branch: Path, on_path: Path) -> None:

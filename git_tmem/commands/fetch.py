@@ -7,6 +7,7 @@ import click
 from git_tmem import mirror
 from git_tmem.anchors import relink
 from git_tmem.commands.terminal import count, say
+from git_tmem.errors import TmemError
 from git_tmem.index import Index
 from git_tmem.remote import Merged, default_remote, fetch
 from git_tmem.repo import Repository
@@ -30,9 +31,17 @@ def command(remote: str) -> None:
     with Repository.open() as repository:
         remote = remote or default_remote(repository.git)
         report(remote, fetch(repository, remote))
-        relink(repository)
+        follow_rewrites(repository)
         with Index(repository.layout) as index:
             mirror.refresh(repository.layout, index)
+
+
+def follow_rewrites(repository: Repository) -> None:
+    """Relink quietly: what was fetched is in, whatever comes of this."""
+    try:
+        relink(repository)
+    except TmemError as error:
+        say(f"records were not relinked: {error.message}", "yellow", error=True)
 
 
 def report(remote: str, merged: Merged) -> None:
