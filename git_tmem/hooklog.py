@@ -36,3 +36,15 @@ def last(layout: Layout) -> str:
     with contextlib.suppress(OSError), open(path_of(layout), encoding="utf-8") as stream:
         return (stream.readlines() or [""])[-1].strip()
     return ""
+
+
+def about(layout: Layout, commit: str) -> str:
+    """The newest of what the log says of a commit (as it is abbreviated there), '' for none."""
+    found = ""
+    for path in (f"{path_of(layout)}.1", path_of(layout)):
+        with contextlib.suppress(OSError), open(path, encoding="utf-8", errors="replace") as stream:
+            for line in stream:
+                _, _, text = line.strip().partition(" ")
+                if text.startswith(f"{commit} "):
+                    found = text.partition(" ")[2]
+    return found

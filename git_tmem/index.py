@@ -168,6 +168,10 @@ class Index:
             raise InputError(f"{gone[0][0][:12]} was forgotten: {gone[0][1]}")
         raise InputError(f"no record is called {name}", "see the ids with: git tmem list")
 
+    def naming(self, text: str) -> list[Row]:
+        """Live records in whose JSON a text stands, such as a commit's id."""
+        return self.rows("live = 1 and instr(document, ?) > 0", (text.encode(),))
+
     def by_session(self, session: str) -> list[Row]:
         """Live records of one session, by agent and session id joined by a space."""
         return self.rows("live = 1 and session = ?", (session,))

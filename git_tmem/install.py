@@ -1,7 +1,7 @@
 """Putting git-tmem into a repository, and taking it out again without a trace.
 
-Installed are: the post-commit hook (an earlier hook is kept beside it and still runs), one
-line in ``info/exclude`` and the ``.tmem`` folder. Nothing tracked is touched, no
+Installed are: the post-commit and post-rewrite hooks (earlier hooks are kept beside them and
+still run), one line in ``info/exclude`` and the ``.tmem`` folder. Nothing tracked is touched, no
 configuration is written.
 """
 
@@ -17,8 +17,10 @@ from git_tmem.errors import InputError, StoreError
 from git_tmem.git import Git, Layout
 from git_tmem.schema import data_folder
 
-HOOKS = ("post-commit",)
+HOOKS = ("post-commit", "post-rewrite")
 _MARK = "# git-tmem:hook "
+#: What a line in another tool's hook starts with, so that ours has its input in the background.
+_FEED = {"post-commit": "</dev/null ", "post-rewrite": 'p=$(cat); echo "$p" | '}
 _EXCLUDE_MARK = "# git-tmem: the mirror of refs/tmem/main"
 _EXCLUDED = f"/{mirror.FOLDER}/"
 
@@ -44,7 +46,7 @@ def install(layout: Layout, track_mirror: bool = False) -> Report:
 
 
 def uninstall(layout: Layout) -> Report:
-    """Take the hook, the exclude line, the mirror and our folder out; records stay in git."""
+    """Take the hooks, the exclude line, the mirror and our folder out; records stay in git."""
     try:
         reports = [_remove_hook(layout, name) for name in HOOKS]
         reports.append(_remove_mirror(layout))
@@ -72,7 +74,7 @@ def hooks_folder(layout: Layout) -> str:
 def _install_hook(layout: Layout, name: str) -> Report:
     folder = hooks_folder(layout)
     if os.path.basename(folder) == "_" or folder == os.devnull:
-        line = f"git-tmem hook git {name} >/dev/null 2>&1 </dev/null &"
+        line = f"{_FEED[name]}git-tmem hook git {name} >/dev/null 2>&1 &"
         return Report((), (f"hooks are kept by another tool; add to its {name}: {line}",))
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, name)

@@ -92,6 +92,13 @@ class Repository:
             raise InputError(f"{revision!r} names no commit here", "see: git log --oneline --all")
         return data.decode("ascii").strip()
 
+    def span(self, revisions: str) -> str:
+        """A range (or one revision) that ``git log`` understands. Raises InputError."""
+        asked = ["rev-list", "--max-count=1", "--end-of-options", revisions, "--"]
+        if revisions.startswith("-") or self.git.output(*asked)[0] != 0:
+            raise InputError(f"{revisions!r} is no range of commits here", "such as: main..HEAD")
+        return revisions
+
     def head(self) -> str:
         """The commit HEAD is at, '' before the first commit."""
         status, data = self.git.output("rev-parse", "--verify", "--quiet", "HEAD^{commit}")

@@ -127,6 +127,18 @@ class Store:
 
         self._publish(NOTES, edits, "notes: point commits at their records\n", root=False)
 
+    def notes(self, commits: Iterable[str]) -> dict[str, list[str]]:
+        """The note lines of those of the commits that have some."""
+        tip = self.repository.ref(NOTES)
+        tree = self.repository.tree_of(tip) if tip else EMPTY_TREE
+        found = {}
+        for commit in commits:
+            _, blob = self._note(tree, commit)
+            text = self.repository.blob(blob).decode("utf-8", "replace") if blob else ""
+            if text.strip():
+                found[commit] = [line for line in text.splitlines() if line.strip()]
+        return found
+
     def _note_edits(
         self, tree: str, lines: Mapping[str, Iterable[str]], dead: set[str]
     ) -> Iterator[tuple[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -68,3 +69,17 @@ def corpus() -> Path:
     if not CORPUS.is_dir():
         pytest.skip("the corpus of real session logs is not beside this checkout")
     return CORPUS
+
+
+@pytest.fixture
+def on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """``git-tmem`` on PATH, as an install puts it there."""
+    program = tmp_path / "bin" / "git-tmem"
+    program.parent.mkdir()
+    package = Path(__file__).resolve().parent.parent
+    program.write_text(
+        f'#!/bin/sh\nPYTHONPATH="{package}" exec "{sys.executable}" -m git_tmem "$@"\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    return program

@@ -295,20 +295,6 @@ def wait_for_worker(repo: Path) -> str:
     return log.read_text(encoding="utf-8")
 
 
-@pytest.fixture
-def on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """``git-tmem`` on PATH, as an install puts it there."""
-    program = tmp_path / "bin" / "git-tmem"
-    program.parent.mkdir()
-    package = Path(__file__).resolve().parent.parent
-    program.write_text(
-        f'#!/bin/sh\nPYTHONPATH="{package}" exec "{sys.executable}" -m git_tmem "$@"\n'
-    )
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
-    return program
-
-
 def test_a_commit_is_captured_in_the_background_and_quietly(
     repo: Path, sealed: Path, tmem: Tmem, on_path: Path
 ) -> None:

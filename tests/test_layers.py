@@ -40,9 +40,10 @@ FLOORS: dict[str, tuple[int, str]] = {
         ("slicer", "survival", "compiler", "merge", "grade", "render", "ranking"), (3, "stage")
     ),
     **dict.fromkeys(
-        ("store", "index", "remote", "mirror", "sessions", "hooklog", "trust"), (3, "state")
+        ("store", "index", "remote", "mirror", "sessions", "hooklog", "trust", "storelog"),
+        (3, "state"),
     ),
-    **dict.fromkeys(("capture", "lookup", "install", "postcommit"), (4, "any")),
+    **dict.fromkeys(("anchors", "capture", "lookup", "install", "worker"), (4, "any")),
     "commands": (5, "any"),
     "cli": (6, "any"),
     "__main__": (6, "any"),

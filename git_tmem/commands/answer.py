@@ -76,7 +76,7 @@ def run(options: Options) -> int:
     layout = discover()
     query = Query(
         options.text,
-        _to_top(layout, options.file),
+        to_top(layout, options.file),
         _read_error(options.error),
         options.limit,
         options.budget,
@@ -159,7 +159,7 @@ def _read_error(source: str) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _to_top(layout: Layout, paths: tuple[str, ...]) -> tuple[str, ...]:
+def to_top(layout: Layout, paths: tuple[str, ...]) -> tuple[str, ...]:
     """Paths as the user spells them, relative to the work tree's top, with ``/``."""
     if not paths:
         return ()

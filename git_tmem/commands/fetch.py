@@ -5,7 +5,9 @@ from __future__ import annotations
 import click
 
 from git_tmem import mirror
+from git_tmem.anchors import relink
 from git_tmem.commands.terminal import count, say
+from git_tmem.errors import TmemError
 from git_tmem.index import Index
 from git_tmem.remote import Merged, default_remote, fetch
 from git_tmem.repo import Repository
@@ -17,7 +19,9 @@ def command(remote: str) -> None:
     """Fetch records from REMOTE (default: your branch's, or origin) and merge them.
 
     Merging is a set union and never conflicts: records of both sides are kept, and what
-    was forgotten on either side stays forgotten. Your branches are not touched.
+    was forgotten on either side stays forgotten. Records whose commits were rewritten are
+    pointed to from the commits that hold their work (git tmem relink). Your branches are not
+    touched.
 
     What others recorded waits for review: no lookup shows it before git tmem accept, or
     before tmem.trust says that it may (signed, all).
@@ -30,6 +34,7 @@ def command(remote: str) -> None:
     with Repository.open() as repository:
         remote = remote or default_remote(repository.git)
         report(remote, fetch(repository, remote))
+        follow_rewrites(repository)
         with Index(repository.layout) as index:
             mirror.refresh(repository.layout, index)
             say_waiting(index)
@@ -43,6 +48,14 @@ def say_waiting(index: Index) -> None:
     """Say how many records wait for review, if any."""
     if waiting := index.waiting():
         say(f"{count(waiting, 'record')} {WAITING}", "yellow")
+
+
+def follow_rewrites(repository: Repository) -> None:
+    """Relink quietly: what was fetched is in, whatever comes of this."""
+    try:
+        relink(repository)
+    except TmemError as error:
+        say(f"records were not relinked: {error.message}", "yellow", error=True)
 
 
 def report(remote: str, merged: Merged) -> None:

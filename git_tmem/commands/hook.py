@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import click
 
 from git_tmem import hooklog
 from git_tmem.errors import TmemError
 from git_tmem.git import discover
-from git_tmem.postcommit import after_commit
 from git_tmem.repo import Repository
+from git_tmem.worker import after_commit, after_rewrite
+
+#: Bytes of input that are read.
+_LIMIT = 16 << 20
 
 
 @click.command()
@@ -26,17 +30,26 @@ def command(caller: str, event: str, arguments: tuple[str, ...]) -> None:
     \b
     Examples:
       git tmem hook git post-commit
+      git tmem hook git post-rewrite rebase < pairs
     """
     try:
         layout = discover()
     except TmemError:
         return
     try:
-        if (caller, event) != ("git", "post-commit"):
-            raise TmemError(f"no hook is called {caller} {event}")
         with Repository(layout) as repository:
-            commit = repository.resolve(arguments[0] if arguments else "HEAD")
-            after_commit(repository, commit, os.environ)
+            if (caller, event) == ("git", "post-commit"):
+                commit = repository.resolve(arguments[0] if arguments else "HEAD")
+                after_commit(repository, commit, os.environ)
+            elif (caller, event) == ("git", "post-rewrite"):
+                after_rewrite(repository, _given(), os.environ)
+            else:
+                raise TmemError(f"no hook is called {caller} {event}")
     except Exception as error:  # a hook never breaks its host, not even by a bug
         message = error.message if isinstance(error, TmemError) else type(error).__name__
         hooklog.write(layout, f"{caller} {event}: {message}")
+
+
+def _given() -> list[str]:
+    """The lines that git gives on standard input; never more than a rebase can have."""
+    return sys.stdin.buffer.read(_LIMIT).decode("ascii", "replace").splitlines()

@@ -18,10 +18,11 @@ from git_tmem.install import install
 def command(track_mirror: bool) -> None:
     """Set git-tmem up in this repository.
 
-    Installs a post-commit hook that captures, in the background, the agent sessions behind
-    each commit (a hook that is already there still runs first), and makes .tmem/, a readable
-    mirror that stays out of git status. Nothing that git tracks is touched. Running it twice
-    changes nothing; git tmem uninstall takes it all out again.
+    Installs two hooks that work in the background: post-commit captures the agent sessions
+    behind each commit, post-rewrite lets records follow an amend or a rebase (hooks that are
+    already there still run first). Makes .tmem/, a readable mirror that stays out of git
+    status. Nothing that git tracks is touched. Running it twice changes nothing; git tmem
+    uninstall takes it all out again.
 
     \b
     Examples:

@@ -7,7 +7,7 @@ import os
 import click
 
 from git_tmem import mirror
-from git_tmem.commands.fetch import report, say_waiting
+from git_tmem.commands.fetch import follow_rewrites, report, say_waiting
 from git_tmem.commands.terminal import count, say
 from git_tmem.index import Index
 from git_tmem.remote import default_remote, fetch, push
@@ -33,6 +33,7 @@ def command(remote: str, local: bool) -> None:
         if not local:
             remote = remote or default_remote(repository.git)
             report(remote, fetch(repository, remote))
+            follow_rewrites(repository)
             pushed = push(repository, remote)
             say(f"{remote} has {count(pushed.records, 'record')}, {pushed.published} new")
         Index.drop(repository.layout)

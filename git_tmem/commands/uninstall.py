@@ -13,7 +13,7 @@ from git_tmem.install import uninstall
 def command() -> None:
     """Take git-tmem out of this repository.
 
-    Removes the hook (and puts back the one that was there before), the line in
+    Removes the hooks (and puts back those that were there before), the line in
     info/exclude, the .tmem/ mirror and the search index. The records stay in git under
     refs/tmem/main until you delete the refs yourself.
 

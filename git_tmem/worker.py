@@ -1,17 +1,21 @@
-"""What runs, detached, after a commit: the sessions behind it are captured quietly.
+"""What runs, detached, after git's hooks: sessions behind commits are captured, and records
+follow rewritten commits.
 
-The hook leaves the commit's id in a spool; whoever holds the lock drains it, so a burst of
-commits runs one worker. Nothing here may fail loudly: every outcome is a line in the log.
+A hook leaves a line in a spool: a new commit's id, or the old and the new id of a rewritten
+one. Whoever holds the lock drains it, so a burst of commits runs one worker. Nothing here
+may fail loudly: every outcome is a line in the log.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from git_tmem import hooklog, mirror
 from git_tmem.adapters import parse
+from git_tmem.anchors import follow, relink
 from git_tmem.capture import NOTHING, Target, capture, describe_missing
 from git_tmem.errors import TmemError
 from git_tmem.history import worktrees
@@ -26,20 +30,48 @@ _MOST = 8
 #: How HEAD's reflog starts when a person or an agent committed; a rebase or cherry-pick
 #: writes otherwise.
 _OWN_COMMIT = ("commit:", "commit (amend):", "commit (initial):", "commit (merge):")
+_PAIR = re.compile(r"[0-9a-f]{40,64} [0-9a-f]{40,64}")
 
 
 def after_commit(repository: Repository, commit: str, env: Mapping[str, str]) -> None:
     """Queue a commit and drain the queue, unless another worker does. Never raises TmemError."""
+    if _made_by_hand(repository, commit):
+        _spool(repository.layout.own_dir, [commit])
+        _drain(repository, env)
+
+
+def after_rewrite(repository: Repository, lines: Iterable[str], env: Mapping[str, str]) -> None:
+    """Queue what git says it rewrote, ``<old> <new>`` a line, and drain the queue as above."""
+    pairs = [" ".join(line.split()[:2]) for line in lines]
+    _spool(repository.layout.own_dir, [pair for pair in pairs if _PAIR.fullmatch(pair)])
+    _drain(repository, env)
+
+
+def _drain(repository: Repository, env: Mapping[str, str]) -> None:
     layout = repository.layout
-    if not _made_by_hand(repository, commit):
-        return
-    _spool(layout.own_dir, commit)
     while os.path.exists(os.path.join(layout.own_dir, "spool")):
         with _alone(layout.own_dir) as first:
             if not first:
                 return
-            if commits := _take(layout.own_dir):
+            taken = _take(layout.own_dir)
+            commits = [words[0] for words in taken if len(words) == 1]
+            pairs = [(words[0], words[1]) for words in taken if len(words) == 2]
+            if commits:
                 _capture_all(repository, commits[-1], env)
+            if taken:
+                _relink(repository, pairs)
+
+
+def _relink(repository: Repository, pairs: Sequence[tuple[str, str]]) -> None:
+    """Let notes follow the pairs, then find by content what else lost its commit."""
+    try:
+        links = (*follow(repository, pairs), *relink(repository).links)
+    except TmemError as error:
+        hooklog.write(repository.layout, f"relink: {error.message}")
+        return
+    for link in links:
+        line = f"{link.record[:12]} found again by {link.proof}, before {link.old[:12]}"
+        hooklog.write(repository.layout, f"{link.new[:12]} {line}")
 
 
 def _capture_all(repository: Repository, commit: str, env: Mapping[str, str]) -> None:
@@ -78,25 +110,25 @@ def _made_by_hand(repository: Repository, commit: str) -> bool:
     return not reasons or reasons[0].startswith(_OWN_COMMIT)
 
 
-def _spool(folder: str, commit: str) -> None:
+def _spool(folder: str, lines: Iterable[str]) -> None:
     with contextlib.suppress(OSError):
         os.makedirs(folder, exist_ok=True)
         with open(os.path.join(folder, "spool"), "a", encoding="ascii") as stream:
-            stream.write(f"{commit}\n")
+            stream.write("".join(f"{line}\n" for line in lines))
 
 
-def _take(folder: str) -> list[str]:
-    """The queued commits, oldest first; the queue is empty afterwards."""
+def _take(folder: str) -> list[list[str]]:
+    """The queued lines as words, oldest first; the queue is empty afterwards."""
     spool = os.path.join(folder, "spool")
     taken = f"{spool}.{os.getpid()}"
     try:
         os.replace(spool, taken)
         with open(taken, encoding="ascii", errors="replace") as stream:
-            commits = stream.read().split()
+            lines = [line.split() for line in stream if line.strip()]
         os.unlink(taken)
     except OSError:
         return []
-    return commits
+    return lines
 
 
 @contextlib.contextmanager
