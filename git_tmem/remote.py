@@ -17,7 +17,7 @@ from git_tmem.errors import InputError, RemoteError, TmemError
 from git_tmem.git import Git
 from git_tmem.playbook import record_id
 from git_tmem.render import plain
-from git_tmem.repo import EMPTY_TREE, Repository
+from git_tmem.repo import Repository
 from git_tmem.store import MAIN, NOTES, Store
 
 TRACKING = "refs/tmem-remote"
@@ -198,7 +198,7 @@ def _merge_notes(repository: Repository, theirs: str) -> None:
             if old and _is_ancestor(repository.git, theirs, old):
                 return
             edits = _note_edits(repository, old, theirs, dead)
-            base = repository.tree_of(old) if old else EMPTY_TREE
+            base = repository.tree_of(old) if old else repository.empty_tree
             tree = repository.edit_tree(base, edits)
             ahead = not old or _is_ancestor(repository.git, old, theirs)
             if ahead and tree == repository.tree_of(theirs):

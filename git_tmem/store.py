@@ -30,7 +30,7 @@ from git_tmem.errors import StoreError
 from git_tmem.merge import FORMAT_PATH, NOTE_ABBREV, SIZE_LIMIT, record_path
 from git_tmem.playbook import FORMAT, canonical, record_id
 from git_tmem.redact import redact, redact_value
-from git_tmem.repo import EMPTY_TREE, NOBODY, Repository
+from git_tmem.repo import NOBODY, Repository
 
 MAIN = "refs/tmem/main"
 NOTES = "refs/notes/tmem"
@@ -207,7 +207,7 @@ class Store:
             for attempt in range(_TRIES):
                 old = self.repository.ref(ref)
                 start = old or (self.root() if root else "")
-                tree = self.repository.tree_of(start) if start else EMPTY_TREE
+                tree = self.repository.tree_of(start) if start else self.repository.empty_tree
                 self.refuse_newer(tree)
                 new_tree = self.repository.edit_tree(tree, edits(tree))
                 if new_tree == tree:
