@@ -80,6 +80,7 @@ def fetch(repository: Repository, remote: str) -> Merged:
         "--prune",
         "--quiet",
         "--no-auto-gc",
+        "--no-filter",  # a partial clone wants records whole
     ]
     status, _, error = repository.git.attempt(
         "-c",
@@ -89,6 +90,7 @@ def fetch(repository: Repository, remote: str) -> Merged:
         f"+refs/tmem/*:{TRACKING}/{remote}/*",
         f"+refs/notes/tmem*:{TRACKING}/{remote}/notes/tmem*",
         timeout=_TIMEOUT,
+        online=True,
     )
     if status != 0:
         raise RemoteError(f"fetch from {remote}: {_reason(error)}", "nothing was changed here")
@@ -269,7 +271,7 @@ def unpublished(repository: Repository, remote: str) -> list[str]:
 def _push_once(git: Git, remote: str, refs: list[str]) -> tuple[int, bytes, bytes]:
     specs = [f"{ref}:{ref}" for ref in refs]
     arguments = ["push", "--porcelain", "--no-verify", "--quiet", remote, *specs]
-    return git.attempt(*arguments, timeout=_TIMEOUT)
+    return git.attempt(*arguments, timeout=_TIMEOUT, online=True)
 
 
 def _remember(repository: Repository, remote: str, tips: Mapping[str, str]) -> None:
