@@ -34,7 +34,7 @@ from git_tmem.git import Git
 from git_tmem.index import Index, Row
 from git_tmem.merge import NOTE_ABBREV
 from git_tmem.playbook import Playbook, from_document
-from git_tmem.repo import EMPTY_TREE, Repository
+from git_tmem.repo import Repository
 from git_tmem.store import Store, note_line
 
 #: Commits that are looked at, and vanished tips that are taken for a squashed branch.
@@ -169,7 +169,7 @@ def _squashed(
         line = history.off_branch(git, [tip])
         if len(line) < 2:
             continue
-        start = line[-1][1][0] if line[-1][1] else EMPTY_TREE
+        start = line[-1][1][0] if line[-1][1] else history.empty_tree(git)
         new = by_patch.get(history.joined_patch_id(git, start, tip), "")
         for commit, _ in line if new else ():
             found.setdefault(commit, new)

@@ -17,7 +17,12 @@ from git_tmem.errors import RepositoryError, StoreError
 #: What git needs from the user's environment. All other GIT_* variables name a repository,
 #: an index or an author chosen by whoever called us, such as a hook's ``git commit``.
 _KEPT = ("GIT_SSH", "GIT_CONFIG", "GIT_ASKPASS", "GIT_TERMINAL_PROMPT", "GIT_TRACE", "GIT_PROXY")
-_KEPT_TOO = ("GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_EXEC_PATH")
+_KEPT_TOO = (
+    "GIT_ALLOW_PROTOCOL",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_EXEC_PATH",
+)
 
 
 class Layout(NamedTuple):
@@ -33,15 +38,19 @@ class Layout(NamedTuple):
         return os.path.join(self.common_dir, "tmem")
 
 
-def environment() -> dict[str, str]:
-    """The environment for git calls that name their repository themselves."""
+def environment(online: bool = False) -> dict[str, str]:
+    """The environment for git calls that name their repository themselves; only an ``online``
+    one may talk to a remote."""
     kept = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith("GIT_") or name.startswith(_KEPT) or name in _KEPT_TOO
     }
-    # No index.lock for a refresh nobody asked for; no network for an object that is missing.
-    return {**kept, "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C.UTF-8"}
+    # No index.lock for a refresh nobody asked for; no network for an object that is missing,
+    # which a git before 2.45 only leaves alone when no way to fetch it is allowed.
+    ways = {} if online else {"GIT_ALLOW_PROTOCOL": "none"}
+    quiet = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C.UTF-8"}
+    return {**kept, **quiet, **ways}
 
 
 def discover(folder: str = "") -> Layout:
@@ -132,7 +141,8 @@ def run(
     status, out, err = attempt(arguments, folder=folder, data=data, env=env, timeout=timeout)
     if status != 0:
         lines = err.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
-        raise StoreError(f"git {arguments[0]}: {lines[-1]}")
+        command = next(word for word in arguments if not word.startswith("-"))
+        raise StoreError(f"git {command}: {lines[-1]}")
     return out
 
 
@@ -185,9 +195,11 @@ class Git:
         data: bytes = b"",
         timeout: float | None = None,
         env: dict[str, str] | None = None,
+        online: bool = False,
     ) -> tuple[int, bytes, bytes]:
-        """As :func:`attempt`, in this repository."""
+        """As :func:`attempt`, in this repository; ``online`` for what talks to a remote."""
         here = [*self._where, *arguments]
+        env = environment(online) if env is None else env
         return attempt(here, folder=self.layout.top, data=data, timeout=timeout, env=env)
 
     def config(self, name: str, default: str = "") -> str:

@@ -54,11 +54,15 @@ def _blob(oid: str) -> str:
     return oid if oid.strip("0") else ""
 
 
+def empty_tree(git: Git) -> str:
+    """The id of the tree without entries, in this repository's object format."""
+    return git.run("hash-object", "-t", "tree", "--stdin").decode("ascii").strip()
+
+
 def patch_id(git: Git, commit: str) -> str:
-    """Git's stable patch id of a commit, '' for one without changes."""
-    patch = git.run("diff-tree", "-p", "--root", "--no-commit-id", commit)
-    words = git.run("patch-id", "--stable", data=b"commit " + commit.encode() + b"\n" + patch)
-    return words.split()[0].decode("ascii") if words.split() else ""
+    """Git's stable patch id of a commit, '' for one without changes or, in a partial clone,
+    without its blobs."""
+    return patch_ids(git, [commit]).get(commit, "")
 
 
 def patch_ids(git: Git, commits: Sequence[str]) -> dict[str, str]:

@@ -17,7 +17,7 @@ from git_tmem.errors import InputError, RemoteError, TmemError
 from git_tmem.git import Git
 from git_tmem.playbook import record_id
 from git_tmem.render import plain
-from git_tmem.repo import EMPTY_TREE, Repository
+from git_tmem.repo import Repository
 from git_tmem.store import MAIN, NOTES, Store
 
 TRACKING = "refs/tmem-remote"
@@ -80,6 +80,7 @@ def fetch(repository: Repository, remote: str) -> Merged:
         "--prune",
         "--quiet",
         "--no-auto-gc",
+        "--no-filter",  # a partial clone wants records whole
     ]
     status, _, error = repository.git.attempt(
         "-c",
@@ -89,6 +90,7 @@ def fetch(repository: Repository, remote: str) -> Merged:
         f"+refs/tmem/*:{TRACKING}/{remote}/*",
         f"+refs/notes/tmem*:{TRACKING}/{remote}/notes/tmem*",
         timeout=_TIMEOUT,
+        online=True,
     )
     if status != 0:
         raise RemoteError(f"fetch from {remote}: {_reason(error)}", "nothing was changed here")
@@ -211,7 +213,7 @@ def _merge_notes(repository: Repository, theirs: str) -> None:
             if old and _is_ancestor(repository.git, theirs, old):
                 return
             edits = _note_edits(repository, old, theirs, dead)
-            base = repository.tree_of(old) if old else EMPTY_TREE
+            base = repository.tree_of(old) if old else repository.empty_tree
             tree = repository.edit_tree(base, edits)
             ahead = not old or _is_ancestor(repository.git, old, theirs)
             if ahead and tree == repository.tree_of(theirs):
@@ -282,7 +284,7 @@ def unpublished(repository: Repository, remote: str) -> list[str]:
 def _push_once(git: Git, remote: str, refs: list[str]) -> tuple[int, bytes, bytes]:
     specs = [f"{ref}:{ref}" for ref in refs]
     arguments = ["push", "--porcelain", "--no-verify", "--quiet", remote, *specs]
-    return git.attempt(*arguments, timeout=_TIMEOUT)
+    return git.attempt(*arguments, timeout=_TIMEOUT, online=True)
 
 
 def _remember(repository: Repository, remote: str, tips: Mapping[str, str]) -> None:

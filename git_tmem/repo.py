@@ -1,4 +1,8 @@
-"""The one door to dulwich: objects and refs as our own values, in hex and text.
+"""Objects and refs of a repository as our own values, in hex and text; the one door to dulwich.
+
+Dulwich writes where it can: it needs no process. Where it cannot (SHA-256 object names,
+reftable, an extension it does not know), ``plumbing`` does the same by git itself; both
+make the same bytes, so a clone written by one and a clone written by the other agree.
 
 Objects are written first and freely; a ref moves last, by compare-and-swap. So a failure
 leaves at most objects that nobody refers to. Objects go through a writer of our own,
@@ -13,7 +17,7 @@ import contextlib
 import os
 import zlib
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from dulwich.errors import NotGitRepository, NotTreeError
 from dulwich.file import FileLocked
@@ -24,11 +28,11 @@ from dulwich.repo import Repo, UnsupportedExtension, UnsupportedVersion
 
 from git_tmem.errors import InputError, RepositoryError, StoreError
 from git_tmem.git import Git, Layout, discover, environment
+from git_tmem.plumbing import Level, Plumbing
 from git_tmem.probes.base import Unknowable
 
 _FILE = 0o100644
 _FOLDER = 0o040000
-EMPTY_TREE = Tree().id.decode("ascii")
 #: More new objects than this go into one pack: loose ones cost eight times the disk.
 _LOOSE = 100
 #: Seconds one signature may take, a passphrase typed by a person included.
@@ -43,44 +47,74 @@ class Identity(NamedTuple):
 
     @property
     def line(self) -> str:
-        """``name <email>``, free of what git's own checks refuse."""
-        clean = str.maketrans(dict.fromkeys("<>\n\r\0", ""))
-        name = self.name.translate(clean).strip(" .,:;\"'") or "unknown"
-        return f"{name} <{self.email.translate(clean).strip()}>"
+        """``name <email>`` of :attr:`clean`."""
+        return "{} <{}>".format(*self.clean)
+
+    @property
+    def clean(self) -> tuple[str, str]:
+        """Name and email, free of what git's own checks refuse."""
+        bad = str.maketrans(dict.fromkeys("<>\n\r\0", ""))
+        name = self.name.translate(bad).strip(" .,:;\"'") or "unknown"
+        return name, self.email.translate(bad).strip()
 
 
 #: Who signs a record when git knows no identity.
 NOBODY = Identity("git-tmem", "git-tmem@localhost")
 
 
+class Backend(Protocol):
+    """What a repository needs of git; see :class:`Plumbing` for each. New objects are remembered
+    and can be read at once, but reach the disk with ``flush`` alone."""
+
+    @property
+    def empty_tree(self) -> str: ...
+    def close(self) -> None: ...
+    def ref(self, name: str) -> str: ...
+    def tree_of(self, commit: str) -> str: ...
+    def time_of(self, commit: str) -> int: ...
+    def blob(self, blob_id: str) -> bytes: ...
+    def entry(self, tree: str, path: str) -> str: ...
+    def level(self, tree: str) -> Level: ...
+    def add_blob(self, data: bytes) -> str: ...
+    def add_tree(self, level: Mapping[bytes, tuple[int, str]]) -> str: ...
+    def add_commit(
+        self, tree: str, parents: Iterable[str], signed: bytes, time: int, zone: int, message: bytes
+    ) -> str: ...
+    def discard(self) -> None: ...
+    def flush(self) -> None: ...
+    def move_ref(self, name: str, old: str, new: str, reason: str, by: tuple[str, str]) -> bool: ...
+    def drop_ref(self, name: str, old: str) -> bool: ...
+
+
 class Repository:
     """One repository, opened lazily; use as a context manager so that files are closed."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, plumbing: bool = False) -> None:
         self.layout = layout
         self.git = Git(layout)
-        self._opened: Repo | None = None
-        self._new: dict[ObjectID, ShaFile] = {}
+        self._plumbing = plumbing
+        self._chosen: Backend | None = None
         self._identity: Identity | None = None
 
     @classmethod
-    def open(cls, folder: str = "") -> Repository:
-        """The repository that git would use from ``folder``. Raises RepositoryError."""
-        return cls(discover(folder))
+    def open(cls, folder: str = "", plumbing: bool = False) -> Repository:
+        """The repository that git would use from ``folder``; ``plumbing`` does without dulwich
+        even where it could be used. Raises RepositoryError."""
+        return cls(discover(folder), plumbing)
 
     def __enter__(self) -> Repository:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._opened is not None:
-            self._opened.close()
-            self._opened = None
+        if self._chosen is not None:
+            self._chosen.close()
+            self._chosen = None
 
     @property
-    def _repo(self) -> Repo:
-        if self._opened is None:
-            self._opened = _open(self.layout)
-        return self._opened
+    def _back(self) -> Backend:
+        if self._chosen is None:
+            self._chosen = Plumbing(self.git) if self._plumbing else _choose(self.layout, self.git)
+        return self._chosen
 
     # Reading.
 
@@ -124,40 +158,32 @@ class Repository:
 
     def ref(self, name: str) -> str:
         """The object id a ref points at, '' when there is no such ref."""
-        try:
-            found: bytes = self._repo.refs[_ref(name)]
-            return found.decode("ascii")
-        except KeyError:
-            return ""
+        return self._back.ref(name)
+
+    @property
+    def empty_tree(self) -> str:
+        """The id of the tree with nothing in it, which depends on the object format."""
+        return self._back.empty_tree
 
     def tree_of(self, commit: str) -> str:
         """The tree id of a commit. Raises StoreError when it is no readable commit."""
-        found = self._new.get(_oid(commit)) or self._object(commit)
-        if not isinstance(found, Commit):
-            raise StoreError(f"{commit[:12]} is not a commit", "see: git fsck")
-        return str(found.tree, "ascii")
+        return self._back.tree_of(commit)
 
     def time_of(self, commit: str) -> int:
         """The committer's time of a commit, in seconds since the epoch."""
-        found = self._new.get(_oid(commit)) or self._object(commit)
-        return int(found.commit_time) if isinstance(found, Commit) else 0
+        return self._back.time_of(commit)
 
     def blob(self, blob_id: str) -> bytes:
         """The bytes of a blob. Raises StoreError when it is missing."""
-        found = self._object(blob_id)
-        if not isinstance(found, Blob):
-            raise StoreError(f"{blob_id[:12]} is not a blob", "see: git fsck")
-        return found.as_raw_string()
+        return self._back.blob(blob_id)
 
     def entry(self, tree: str, path: str) -> str:
         """The blob id at a path below a tree, '' when there is none."""
-        if not tree:
-            return ""
-        try:
-            _, oid = tree_lookup_path(self._repo.__getitem__, _oid(tree), path.encode())
-        except (KeyError, NotTreeError):
-            return ""
-        return oid.decode("ascii")
+        return self._back.entry(tree, path) if tree else ""
+
+    def level(self, tree: str) -> Level:
+        """The entries directly in a tree. Raises StoreError when it is not in this clone."""
+        return self._back.level(tree)
 
     def files(self, tree: str) -> dict[str, tuple[int, str]]:
         """Every entry below a tree: path -> (mode, object id). Names as git stores them."""
@@ -174,17 +200,11 @@ class Repository:
         """A commit's tree as a view for probes, without a checkout."""
         return RevisionView(self, self.tree_of(commit))
 
-    def _object(self, oid: str) -> ShaFile:
-        try:
-            return self._repo[_oid(oid)]
-        except (KeyError, ValueError, zlib.error, AssertionError) as error:
-            raise StoreError(f"git object {oid[:12]} cannot be read", "see: git fsck") from error
-
     # Writing.
 
     def write_blob(self, data: bytes) -> str:
         """The id of a new blob."""
-        return self._keep(Blob.from_string(data))
+        return self._back.add_blob(data)
 
     def write_commit(
         self,
@@ -196,15 +216,9 @@ class Repository:
         zone: int = 0,
     ) -> str:
         """The id of a new commit; ``time`` in seconds, ``zone`` in seconds east of UTC."""
-        commit = Commit()
-        commit.tree = _oid(tree)
-        commit.parents = [_oid(parent) for parent in parents]
-        commit.author = commit.committer = identity.line.encode("utf-8", "replace")
-        commit.author_time = commit.commit_time = time
-        commit.author_timezone = commit.commit_timezone = zone
-        commit.encoding = None
-        commit.message = message.replace("\0", "").encode("utf-8", "replace")
-        return self._keep(commit)
+        signed = identity.line.encode("utf-8", "replace")
+        text = message.replace("\0", "").encode("utf-8", "replace")
+        return self._back.add_commit(tree, parents, signed, time, zone, text)
 
     def signs(self) -> bool:
         """Whether the user wants commits of records signed (``tmem.sign``)."""
@@ -240,7 +254,7 @@ class Repository:
     def edit_tree(self, tree: str, edits: Mapping[str, str]) -> str:
         """A tree with blobs put at (or, for '', taken from) paths; only touched folders are
         read and written. An empty tree is a tree too; '' stands for one that is not there."""
-        here = self._tree(tree)
+        here = dict(self._back.level(tree)) if tree else {}
         below: dict[str, dict[str, str]] = {}
         for path, blob_id in edits.items():
             name, slash, rest = path.partition("/")
@@ -249,20 +263,111 @@ class Repository:
             else:
                 _place(here, name, _FILE, blob_id)
         for name, inner in below.items():
-            known = here[name.encode()][1].decode("ascii") if name.encode() in here else ""
-            left = self.edit_tree(known, inner)
-            _place(here, name, _FOLDER, "" if left == EMPTY_TREE else left)
-        return self._keep(here)
+            left = self.edit_tree(here.get(name.encode(), (0, ""))[1], inner)
+            _place(here, name, _FOLDER, "" if left == self.empty_tree else left)
+        return self._back.add_tree(here)
 
-    def _tree(self, tree: str) -> Tree:
-        if tree in ("", EMPTY_TREE):
-            return Tree()
-        found = self._new.get(_oid(tree)) or self._object(tree)
+    def discard(self) -> None:
+        """Drop remembered objects that turned out not to be needed."""
+        self._back.discard()
+
+    def flush(self) -> None:
+        """Put remembered objects on the disk, contents before what refers to them.
+
+        Raises StoreError when the disk refuses; the refs still say what they said.
+        """
+        self._back.flush()
+
+    def move_ref(self, name: str, old: str, new: str, reason: str, by: Identity = NOBODY) -> bool:
+        """Move a ref from ``old`` ('' for: must not exist) to ``new``; False when it is not there
+        any more. Raises StoreError when the disk refuses."""
+        return self._back.move_ref(name, old, new, reason.replace("\n", " "), by.clean)
+
+    def drop_ref(self, name: str, old: str) -> bool:
+        """Delete a ref that still points at ``old``."""
+        return self._back.drop_ref(name, old)
+
+
+class _Dulwich:
+    """Objects and refs by dulwich: no process, so the quick way for an append."""
+
+    empty_tree = Tree().id.decode("ascii")
+
+    def __init__(self, layout: Layout, opened: Repo) -> None:
+        self._objects = os.path.join(layout.common_dir, "objects")
+        self._repo = opened
+        self._new: dict[ObjectID, ShaFile] = {}
+
+    def close(self) -> None:
+        self._repo.close()
+
+    def ref(self, name: str) -> str:
+        try:
+            found: bytes = self._repo.refs[_ref(name)]
+            return found.decode("ascii")
+        except KeyError:
+            return ""
+
+    def tree_of(self, commit: str) -> str:
+        return str(self._commit(commit).tree, "ascii")
+
+    def time_of(self, commit: str) -> int:
+        return int(self._commit(commit).commit_time)
+
+    def _commit(self, commit: str) -> Commit:
+        found = self._object(commit)
+        if not isinstance(found, Commit):
+            raise StoreError(f"{commit[:12]} is not a commit", "see: git fsck")
+        return found
+
+    def blob(self, blob_id: str) -> bytes:
+        found = self._object(blob_id)
+        if not isinstance(found, Blob):
+            raise StoreError(f"{blob_id[:12]} is not a blob", "see: git fsck")
+        return found.as_raw_string()
+
+    def entry(self, tree: str, path: str) -> str:
+        try:
+            _, oid = tree_lookup_path(self._repo.__getitem__, _oid(tree), path.encode())
+        except (KeyError, NotTreeError):
+            return ""
+        return oid.decode("ascii")
+
+    def level(self, tree: str) -> Level:
+        if tree == self.empty_tree:
+            return {}
+        found = self._object(tree)
         if not isinstance(found, Tree):
             raise StoreError(f"{tree[:12]} is not a tree", "see: git fsck")
-        copied = found.copy()
-        assert isinstance(copied, Tree)  # noqa: S101 - for the type checker alone
-        return copied
+        return {name: (mode, oid.decode("ascii")) for name, mode, oid in found.items()}
+
+    def _object(self, oid: str) -> ShaFile:
+        try:
+            return self._new.get(_oid(oid)) or self._repo[_oid(oid)]
+        except (KeyError, ValueError, zlib.error, AssertionError) as error:
+            raise StoreError(f"git object {oid[:12]} cannot be read", "see: git fsck") from error
+
+    def add_blob(self, data: bytes) -> str:
+        return self._keep(Blob.from_string(data))
+
+    def add_tree(self, level: Mapping[bytes, tuple[int, str]]) -> str:
+        made = Tree()
+        for name, (mode, oid) in level.items():
+            made.add(name, mode, _oid(oid))
+        return self._keep(made)
+
+    def add_commit(
+        self, tree: str, parents: Iterable[str], signed: bytes, time: int, zone: int, message: bytes
+    ) -> str:
+        commit = Commit()
+        commit.tree = _oid(tree)
+        commit.parents = [_oid(parent) for parent in parents]
+        commit.author = commit.committer = signed
+        commit.author_time = commit.commit_time = time
+        commit.author_timezone = commit.commit_timezone = zone
+        commit.encoding = None
+        commit.message = message
+        return self._keep(commit)
 
     def _keep(self, made: ShaFile) -> str:
         """Remember an object until ``flush``; its id now."""
@@ -270,34 +375,27 @@ class Repository:
         return made.id.decode("ascii")
 
     def discard(self) -> None:
-        """Drop remembered objects that turned out not to be needed."""
         self._new = {}
 
     def flush(self) -> None:
-        """Put remembered objects on the disk, contents before what refers to them.
-
-        Raises StoreError when the disk refuses; the refs still say what they said.
-        """
         new, self._new = self._new, {}
         try:
             if len(new) > _LOOSE:
                 self._repo.object_store.add_objects([(made, None) for made in new.values()])
             else:
                 for made in new.values():
-                    _write_loose(os.path.join(self.layout.common_dir, "objects"), made)
+                    _write_loose(self._objects, made)
         except OSError as error:
             raise StoreError(f"git objects could not be written: {error.strerror}") from error
 
-    def move_ref(self, name: str, old: str, new: str, reason: str, by: Identity = NOBODY) -> bool:
-        """Move a ref from ``old`` ('' for: must not exist) to ``new``; False when it is not there
-        any more. Raises StoreError when the disk refuses."""
+    def move_ref(self, name: str, old: str, new: str, reason: str, by: tuple[str, str]) -> bool:
         try:
             return self._repo.refs.set_if_equals(
                 _ref(name),
                 _oid(old) if old else ZERO_SHA,
                 _oid(new),
-                committer=by.line.encode("utf-8", "replace"),
-                message=reason.replace("\n", " ").encode("utf-8", "replace"),
+                committer=f"{by[0]} <{by[1]}>".encode("utf-8", "replace"),
+                message=reason.encode("utf-8", "replace"),
             )
         except FileLocked:
             return False
@@ -307,12 +405,11 @@ class Repository:
             raise StoreError(f"{name} could not be moved: {error.strerror}") from error
 
     def drop_ref(self, name: str, old: str) -> bool:
-        """Delete a ref that still points at ``old``."""
         return self._repo.refs.remove_if_equals(_ref(name), _oid(old))
 
 
 class RevisionView:
-    """Answers probes from a tree: names and ids by dulwich, nothing is checked out."""
+    """Answers probes from a tree: nothing is checked out."""
 
     def __init__(self, repository: Repository, tree: str) -> None:
         self._repository = repository
@@ -363,25 +460,27 @@ class RevisionView:
 
     def _read_folder(self, tree: str) -> dict[str, tuple[int, str]]:
         try:
-            items = self._repository._tree(tree).items()
+            items = self._repository.level(tree).items()
         except StoreError as error:
             raise Unknowable("its folder is not in this clone") from error
-        return {os.fsdecode(name): (mode, oid.decode("ascii")) for name, mode, oid in items}
+        return {os.fsdecode(name): entry for name, entry in items}
 
 
-def _open(layout: Layout) -> Repo:
+def _choose(layout: Layout, git: Git) -> Backend:
+    """Dulwich where it may write; git where it cannot open, or would write what git cannot read.
+
+    Raises RepositoryError when neither can.
+    """
     try:
         opened = Repo(layout.common_dir)  # shared by all worktrees, as our refs are
-    except UnsupportedExtension as error:
-        raise RepositoryError(
-            f"this repository uses a git extension not handled yet: {error}"
-        ) from error
-    except (UnsupportedVersion, NotGitRepository, OSError) as error:
+    except (UnsupportedExtension, UnsupportedVersion):
+        return Plumbing(git)
+    except (NotGitRepository, OSError) as error:
         raise RepositoryError(f"this repository cannot be opened: {error}") from error
-    if opened.object_format.name != "sha1":
-        opened.close()
-        raise RepositoryError("repositories with SHA-256 object names are not handled yet")
-    return opened
+    if opened.object_format.name == "sha1" and not _reftable(opened):
+        return _Dulwich(layout, opened)
+    opened.close()
+    return Plumbing(git)
 
 
 def _signature(identity: Identity, time: int, zone: int) -> dict[str, str]:
@@ -396,11 +495,19 @@ def _signature(identity: Identity, time: int, zone: int) -> dict[str, str]:
     }
 
 
-def _place(tree: Tree, name: str, mode: int, oid: str) -> None:
+def _reftable(opened: Repo) -> bool:
+    """Whether refs are in tables, which dulwich changes without a true compare-and-swap."""
+    try:
+        return opened.get_config().get((b"extensions",), b"refStorage").lower() == b"reftable"
+    except KeyError:
+        return False
+
+
+def _place(level: Level, name: str, mode: int, oid: str) -> None:
     if oid:
-        tree[name.encode()] = (mode, _oid(oid))
-    elif name.encode() in tree:
-        del tree[name.encode()]
+        level[name.encode()] = (mode, oid)
+    else:
+        level.pop(name.encode(), None)
 
 
 def _write_loose(folder: str, made: ShaFile) -> None:

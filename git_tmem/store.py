@@ -31,7 +31,7 @@ from git_tmem.errors import StoreError
 from git_tmem.merge import FORMAT_PATH, NOTE_ABBREV, SIZE_LIMIT, record_path
 from git_tmem.playbook import FORMAT, canonical, record_id
 from git_tmem.redact import redact, redact_value
-from git_tmem.repo import EMPTY_TREE, NOBODY, Repository
+from git_tmem.repo import NOBODY, Repository
 
 MAIN = "refs/tmem/main"
 NOTES = "refs/notes/tmem"
@@ -130,7 +130,7 @@ class Store:
     def notes(self, commits: Iterable[str]) -> dict[str, list[str]]:
         """The note lines of those of the commits that have some."""
         tip = self.repository.ref(NOTES)
-        tree = self.repository.tree_of(tip) if tip else EMPTY_TREE
+        tree = self.repository.tree_of(tip) if tip else ""
         found = {}
         for commit in commits:
             _, blob = self._note(tree, commit)
@@ -232,7 +232,7 @@ class Store:
             for attempt in range(_TRIES):
                 old = self.repository.ref(ref)
                 start = old or (self.root() if root else "")
-                tree = self.repository.tree_of(start) if start else EMPTY_TREE
+                tree = self.repository.tree_of(start) if start else self.repository.empty_tree
                 self.refuse_newer(tree)
                 new_tree = self.repository.edit_tree(tree, edits(tree))
                 if new_tree == tree:

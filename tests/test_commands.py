@@ -483,19 +483,41 @@ def test_push_fetch_and_sync_say_what_they_did(
     fails(tmem("push", "nowhere"), 6, "no remote is called 'nowhere'")
 
 
-def test_kinds_of_repository_that_cannot_be_used_are_named(tmp_path: Path, tmem: Tmem) -> None:
-    for name, arguments in (("sha256", ["--object-format=sha256"]), ("odd", [])):
-        folder = tmp_path / name
-        run_git(tmp_path, "init", "-q", *arguments, str(folder))
-        project(folder)
-        run_git(folder, "add", ".")
-        run_git(folder, "commit", "-qm", "project")
-        log = fix_price(Log(folder)).save(tmp_path / f"{name}.jsonl")
-        if name == "odd":
-            run_git(folder, "config", "core.repositoryFormatVersion", "1")
-            run_git(folder, "config", "extensions.preciousObjects", "true")
-        fails(tmem("capture", "--session", str(log), cwd=folder), 4, "not handled yet")
-        assert run_git(folder, "for-each-ref", "refs/tmem*") == ""
+def test_an_extension_of_git_that_nobody_knows_is_no_obstacle(
+    repo: Path, worked: Path, tmem: Tmem
+) -> None:
+    run_git(repo, "config", "core.repositoryFormatVersion", "1")
+    run_git(repo, "config", "extensions.preciousObjects", "true")
+    done = tmem("capture", "--session", str(worked))
+    assert done.returncode == 0, done.stderr
+    assert tmem("lookup", "price of unknown article").returncode == 0
+
+
+def test_repositories_with_sha256_names_work_from_end_to_end(tmp_path: Path, tmem: Tmem) -> None:
+    ada, bare, bob = (tmp_path / name for name in ("ada", "shared.git", "bob"))
+    run_git(tmp_path, "init", "-q", "--object-format=sha256", str(ada))
+    project(ada)
+    run_git(ada, "add", ".")
+    run_git(ada, "commit", "-qm", "project")
+    log = fix_price(Log(ada)).save(tmp_path / "session.jsonl")
+    run_git(ada, "commit", "-qam", "Unknown articles cost nothing")
+    run_git(tmp_path, "clone", "-q", "--bare", str(ada), str(bare))
+    run_git(ada, "remote", "add", "origin", f"file://{bare}")
+    run_git(tmp_path, "clone", "-q", f"file://{bare}", str(bob))
+    done = tmem("capture", "--session", str(log), cwd=ada)
+    assert done.returncode == 0, done.stderr
+    record = json.loads(tmem("list", "--json", cwd=ada).stdout)[0]["id"]
+    assert tmem("lookup", "price of unknown article", cwd=ada).returncode == 0
+    assert "1 record, 1 new" in tmem("push", cwd=ada).stdout
+    assert "1 new record from origin" in tmem("fetch", cwd=bob).stdout
+    found = tmem("lookup", "price of unknown article", cwd=bob)
+    assert (found.returncode, record[:8] in found.stdout) == (0, True), found.stderr
+    done = tmem("forget", record, "--reason", "wrong", cwd=bob)
+    assert done.returncode == 0, done.stderr
+    assert tmem("push", cwd=bob).returncode == tmem("fetch", cwd=ada).returncode == 0
+    assert tmem("lookup", "price of unknown article", cwd=ada).returncode == 1
+    for folder in (ada, bob):
+        assert run_git(folder, "fsck", "--strict", "--no-dangling") == ""
 
 
 def test_a_session_of_the_deepseek_harness_is_captured_too(

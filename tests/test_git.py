@@ -91,6 +91,8 @@ def test_git_dir_of_the_user_is_honoured_as_git_honours_it(
 def test_a_failing_call_says_gits_own_last_line(repo: Path) -> None:
     with pytest.raises(StoreError, match="git cat-file: fatal: Not a valid object name nothing"):
         run(["cat-file", "-p", "nothing"], folder=str(repo))
+    with pytest.raises(StoreError, match=r"^git cat-file: fatal: Not a valid object name nothing"):
+        Git(discover(str(repo))).run("cat-file", "-p", "nothing")
 
 
 def test_blobs_come_in_one_batch_and_large_or_missing_ones_empty(repo: Path) -> None:

@@ -35,7 +35,7 @@ FLOORS: dict[str, tuple[int, str]] = {
         (1, "any"),
     ),
     **dict.fromkeys(("adapters", "languages", "probes"), (2, "stage")),
-    **dict.fromkeys(("git", "history", "repo", "worktree"), (2, "state")),
+    **dict.fromkeys(("git", "history", "plumbing", "repo", "worktree"), (2, "state")),
     **dict.fromkeys(
         ("slicer", "survival", "compiler", "merge", "grade", "render", "ranking"), (3, "stage")
     ),
