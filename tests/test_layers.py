@@ -39,8 +39,11 @@ FLOORS: dict[str, tuple[int, str]] = {
     **dict.fromkeys(
         ("slicer", "survival", "compiler", "merge", "grade", "render", "ranking"), (3, "stage")
     ),
-    **dict.fromkeys(("store", "index", "remote", "mirror", "sessions", "hooklog"), (3, "state")),
-    **dict.fromkeys(("capture", "lookup", "install", "postcommit"), (4, "any")),
+    **dict.fromkeys(
+        ("store", "index", "remote", "mirror", "sessions", "hooklog", "journal", "repair"),
+        (3, "state"),
+    ),
+    **dict.fromkeys(("capture", "lookup", "install", "postcommit", "doctor"), (4, "any")),
     "commands": (5, "any"),
     "cli": (6, "any"),
     "__main__": (6, "any"),
