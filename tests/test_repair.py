@@ -76,18 +76,18 @@ def test_a_writer_killed_at_any_moment_loses_nothing_it_acknowledged(
 ) -> None:
     monkeypatch.chdir(repo)
     acknowledged: set[str] = set()
-    for number in range(16):
+    for number in range(8):
         process = writer(repo, f"w{number}", 1000)
         assert process.stdout is not None
         acknowledged.add(process.stdout.readline().strip())
-        deadline = time.monotonic() + number * 0.0033
+        deadline = time.monotonic() + number * 0.0067
         while time.monotonic() < deadline:
             pass
         process.send_signal(signal.SIGKILL)
         acknowledged |= set(process.communicate()[0].split("\n")[:-1])
         for lock in (repo / ".git/refs/tmem").glob("*.lock"):
             os.utime(lock, (1, 1))
-    tmem(["doctor", "--json"])
+            tmem(["doctor", "--json"])
     put(repo, "afterwards")
     assert acknowledged <= stored(repo)
     assert pending(repo) == []
