@@ -48,7 +48,7 @@ def stored(folder: Path, room: str = "mem") -> set[str]:
 
 
 def pending(folder: Path) -> list[str]:
-    return [path.name for path in (folder / ".git/tmem/journal").glob("*.log")]
+    return [path.name for path in (folder / ".git/tmem/journal").glob("[0-9]*.log")]
 
 
 def fsck(folder: Path) -> None:
