@@ -8,7 +8,8 @@
     ├── InputError       3    a log, an id, a record or an argument is not usable
     │   └── NewerFormat  3    written by a newer git-tmem
     ├── RepositoryError  4    not a repository, or not one that can be used here
-    ├── StoreError       5    git or the disk refused a write; nothing was changed
+    ├── StoreError       5    git or the disk refused a write; the store is as it was
+    │   └── Unreadable   5    an object or ref of the store is missing or damaged
     └── RemoteError      6    fetch or push did not succeed
 
 A message says what is wrong and where; the hint says what to do about it.
@@ -61,6 +62,10 @@ class StoreError(TmemError):
     """Git or the disk refused a write; the store is as it was before."""
 
     exit_status = 5
+
+
+class Unreadable(StoreError):
+    """An object or a ref of the store is missing or damaged."""
 
 
 class RemoteError(TmemError):

@@ -180,6 +180,10 @@ class Index:
         """Rows of one of our tables."""
         return int(self._ask(f"select count(*) from {table}")[0][0])  # noqa: S608
 
+    def is_sound(self) -> bool:
+        """Whether SQLite finds nothing wrong with the file."""
+        return bool(self._ask("pragma quick_check") == [("ok",)])
+
     def gone(self) -> dict[str, tuple[str, str]]:
         """Forgotten records: id -> (session, reason)."""
         rows = self._ask("select id, session, reason from gone")
@@ -328,8 +332,12 @@ class Index:
         """Apply what changed between the tree the index knows and the tip's."""
         tree = self._tree(self.tip)
         known = self._known(db, "tree")
+        if known and not tree and (self.tip or _ref_exists(self.layout)):
+            return  # the store is damaged: what is known is the best there is
         changes = self._changes(known, tree) if known != tree else []
-        if changes is None:  # the old tree is gone: start over
+        if changes is None:  # the old tree is gone: start over, if the new one is whole
+            if known and tree and not self._is_listed(tree):
+                return
             _reset(db, db.execute("pragma user_version").fetchone()[0])
             changes = self._changes("", tree) or []
         self._follow_trust(db)
@@ -387,6 +395,9 @@ class Index:
         status, data = self._git.output("rev-parse", "--verify", "--quiet", f"{commit}^{{tree}}")
         return data.decode("ascii").strip() if status == 0 else ""
 
+    def _is_listed(self, tree: str) -> bool:
+        return self._git.output("ls-tree", "-r", "-z", "--full-tree", tree)[0] == 0
+
     def _changes(self, old: str, new: str) -> list[tuple[str, str]] | None:
         """Changed paths with their new blob id ('' when gone); None when git cannot tell."""
         if not new:
@@ -404,6 +415,11 @@ class Index:
             (_text(path), "" if head.endswith(b" D") else _text(head.split()[3]))
             for head, path in pairs
         ]
+
+
+def _ref_exists(layout: Layout) -> bool:
+    """Whether there is a file of the ref, whatever it holds."""
+    return os.path.isfile(os.path.join(layout.common_dir, *MAIN.split("/")))
 
 
 def read_tip(layout: Layout, ref: str = MAIN) -> str:

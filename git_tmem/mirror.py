@@ -14,6 +14,7 @@ import json
 import os
 import re
 import stat
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from git_tmem.errors import InputError, StoreError, TmemError
@@ -81,6 +82,14 @@ def refresh(layout: Layout, index: Index) -> Refreshed:
 def edited_files(folder: str) -> list[str]:
     """Record files whose content is not that of the record they are named after."""
     return [name for name in _records(folder) if not _is_ours(folder, name)]
+
+
+def contents(folder: str) -> Iterator[bytes]:
+    """The canonical bytes of every record file that was not edited."""
+    for name in _records(folder):
+        if _is_ours(folder, name):
+            with open(os.path.join(folder, name), encoding="utf-8") as stream:
+                yield canonical(json.load(stream))
 
 
 def pretty(row: Row) -> str:

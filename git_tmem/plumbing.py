@@ -13,7 +13,7 @@ import struct
 import zlib
 from collections.abc import Iterable, Mapping
 
-from git_tmem.errors import StoreError
+from git_tmem.errors import StoreError, Unreadable
 from git_tmem.git import Git
 
 #: One level of a tree: name -> (mode, object id).
@@ -71,6 +71,8 @@ class Plumbing:
         try:
             for name in path.encode().split(b"/"):
                 oid = self.level(oid)[name][1]
+        except Unreadable:
+            raise
         except (KeyError, StoreError):
             return ""
         return oid
@@ -99,7 +101,7 @@ class Plumbing:
         head, _, rest = out.partition(b"\n")
         words = head.split(b" ")
         if status != 0 or len(words) != 3 or words[1] not in _KINDS:
-            raise StoreError(f"git object {oid[:12]} cannot be read", "see: git fsck")
+            raise Unreadable(f"git object {oid[:12]} cannot be read", "git tmem doctor")
         found = (words[1], rest[: int(words[2])])
         if words[1] != b"blob":  # names and commits are asked for again and again
             self._seen[oid] = found

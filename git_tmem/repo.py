@@ -15,22 +15,34 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import zlib
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Protocol
 
-from dulwich.errors import NotGitRepository, NotTreeError
+from dulwich.errors import ChecksumMismatch, FileFormatException, NotGitRepository, NotTreeError
 from dulwich.file import FileLocked
 from dulwich.object_store import tree_lookup_path
-from dulwich.objects import ZERO_SHA, Blob, Commit, ObjectID, ShaFile, Tree
+from dulwich.objects import ZERO_SHA, Blob, Commit, ObjectID, RawObjectID, ShaFile, Tree
 from dulwich.refs import Ref
 from dulwich.repo import Repo, UnsupportedExtension, UnsupportedVersion
 
-from git_tmem.errors import InputError, RepositoryError, StoreError
+from git_tmem.errors import InputError, RepositoryError, StoreError, Unreadable
 from git_tmem.git import Git, Layout, discover, environment
 from git_tmem.plumbing import Level, Plumbing
 from git_tmem.probes.base import Unknowable
 
+_ID = re.compile("[0-9a-f]{40}(?:[0-9a-f]{24})?")
+#: What reading a missing or damaged object raises.
+_DAMAGE = (
+    KeyError,
+    ValueError,
+    OSError,
+    AssertionError,
+    zlib.error,
+    ChecksumMismatch,
+    FileFormatException,
+)
 _FILE = 0o100644
 _FOLDER = 0o040000
 #: More new objects than this go into one pack: loose ones cost eight times the disk.
@@ -157,8 +169,26 @@ class Repository:
         return Identity(name, rest.partition(">")[0])
 
     def ref(self, name: str) -> str:
-        """The object id a ref points at, '' when there is no such ref."""
-        return self._back.ref(name)
+        """The object id a ref points at, '' when there is no such ref. Raises Unreadable when
+        its file holds none."""
+        found = self._back.ref(name)
+        if _ID.fullmatch(found) or (not found and not os.path.isfile(self.ref_file(name))):
+            return found
+        if not found and (found := self._again(name)):  # made a moment ago
+            return found
+        raise Unreadable(f"{name} holds no object id", "git tmem doctor")
+
+    def _again(self, name: str) -> str:
+        try:
+            with open(self.ref_file(name), encoding="latin-1") as stream:
+                text = stream.read(128).strip()
+        except OSError:
+            return ""
+        return text if _ID.fullmatch(text) else ""
+
+    def ref_file(self, name: str) -> str:
+        """Where a ref lies when it is not packed."""
+        return os.path.join(self.layout.common_dir, *name.split("/"))
 
     @property
     def empty_tree(self) -> str:
@@ -178,7 +208,8 @@ class Repository:
         return self._back.blob(blob_id)
 
     def entry(self, tree: str, path: str) -> str:
-        """The blob id at a path below a tree, '' when there is none."""
+        """The blob id at a path below a tree, '' when there is none. Raises Unreadable when a
+        folder on the way cannot be read."""
         return self._back.entry(tree, path) if tree else ""
 
     def level(self, tree: str) -> Level:
@@ -195,6 +226,26 @@ class Repository:
             os.fsdecode(path): (int(head.split()[0], 8), head.split()[2].decode("ascii"))
             for head, _, path in entries
         }
+
+    def names(self, tree: str) -> list[str]:
+        """The names at the top of a tree."""
+        return [os.fsdecode(name) for name in self._back.level(tree)]
+
+    def salvage(self, commit: str) -> dict[str, str]:
+        """Whatever of a commit's tree can still be read: path -> blob id."""
+        found: dict[str, str] = {}
+        with contextlib.suppress(StoreError):
+            self._gather(self.tree_of(commit), "", found)
+        return found
+
+    def _gather(self, tree: str, folder: str, found: dict[str, str]) -> None:
+        with contextlib.suppress(StoreError):
+            for name, (mode, oid) in self._back.level(tree).items():
+                path = folder + os.fsdecode(name)
+                if mode == _FOLDER:
+                    self._gather(oid, f"{path}/", found)
+                else:
+                    found[path] = oid
 
     def view(self, commit: str) -> RevisionView:
         """A commit's tree as a view for probes, without a checkout."""
@@ -283,6 +334,32 @@ class Repository:
         any more. Raises StoreError when the disk refuses."""
         return self._back.move_ref(name, old, new, reason.replace("\n", " "), by.clean)
 
+    def put_aside(self, oid: str) -> None:
+        """Move the file of an object that cannot be read to our own folder: git's own commands
+        stop at it. A readable or missing object is left as it is."""
+        path = os.path.join(self.layout.common_dir, "objects", oid[:2], oid[2:])
+        with contextlib.suppress(OSError):
+            if self.git.output("cat-file", "-p", oid)[0] != 0:
+                os.replace(path, os.path.join(self.layout.own_dir, f"rescued-{oid}"))
+
+    def clear_garbage(self, name: str) -> bytes:
+        """Take away a ref's file that holds no object id, under git's own lock; what it held.
+        Raises StoreError when it is locked or the disk refuses."""
+        path = self.ref_file(name)
+        try:
+            os.close(os.open(f"{path}.lock", os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+            try:
+                with open(path, "rb") as stream:
+                    data = stream.read()
+                if _ID.fullmatch(data.strip().decode("latin-1")):
+                    return b""
+                os.unlink(path)
+            finally:
+                os.unlink(f"{path}.lock")
+        except OSError as error:
+            raise StoreError(f"{name} cannot be repaired: {error.strerror}") from error
+        return data
+
     def drop_ref(self, name: str, old: str) -> bool:
         """Delete a ref that still points at ``old``."""
         return self._back.drop_ref(name, old)
@@ -304,7 +381,7 @@ class _Dulwich:
     def ref(self, name: str) -> str:
         try:
             found: bytes = self._repo.refs[_ref(name)]
-            return found.decode("ascii")
+            return found.decode("latin-1")
         except KeyError:
             return ""
 
@@ -328,7 +405,7 @@ class _Dulwich:
 
     def entry(self, tree: str, path: str) -> str:
         try:
-            _, oid = tree_lookup_path(self._repo.__getitem__, _oid(tree), path.encode())
+            _, oid = tree_lookup_path(self._known, _oid(tree), path.encode())
         except (KeyError, NotTreeError):
             return ""
         return oid.decode("ascii")
@@ -341,11 +418,18 @@ class _Dulwich:
             raise StoreError(f"{tree[:12]} is not a tree", "see: git fsck")
         return {name: (mode, oid.decode("ascii")) for name, mode, oid in found.items()}
 
+    def _known(self, oid: ObjectID | RawObjectID) -> ShaFile:
+        """An object by either form of its id; the empty tree is one everywhere."""
+        name = oid.hex() if len(oid) == 20 else oid.decode("ascii")
+        return Tree() if name == self.empty_tree else self._object(name)
+
     def _object(self, oid: str) -> ShaFile:
         try:
-            return self._new.get(_oid(oid)) or self._repo[_oid(oid)]
-        except (KeyError, ValueError, zlib.error, AssertionError) as error:
-            raise StoreError(f"git object {oid[:12]} cannot be read", "see: git fsck") from error
+            found = self._new.get(_oid(oid)) or self._repo[_oid(oid)]
+            found.as_raw_string()
+        except _DAMAGE as error:
+            raise Unreadable(f"git object {oid[:12]} cannot be read", "git tmem doctor") from error
+        return found
 
     def add_blob(self, data: bytes) -> str:
         return self._keep(Blob.from_string(data))
@@ -514,8 +598,8 @@ def _write_loose(folder: str, made: ShaFile) -> None:
     """One object as git writes it: temporary file, flushed, moved into place."""
     name = made.id.decode("ascii")
     target = os.path.join(folder, name[:2], name[2:])
-    with contextlib.suppress(OSError):
-        if os.path.getsize(target) > 0:
+    if _is_whole(target, made):
+        with contextlib.suppress(OSError):
             os.utime(target)  # so that a running gc takes it for new
             return
     os.makedirs(os.path.dirname(target), exist_ok=True)
@@ -531,6 +615,15 @@ def _write_loose(folder: str, made: ShaFile) -> None:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def _is_whole(path: str, made: ShaFile) -> bool:
+    """Whether an object's file says what it should; one cut short by a crash does not."""
+    try:
+        with open(path, "rb") as stream:
+            return zlib.decompress(stream.read()).endswith(made.as_raw_string())
+    except (OSError, zlib.error):
+        return False
 
 
 def _oid(text: str) -> ObjectID:

@@ -12,9 +12,10 @@ With ``tmem.sign`` true, git signs the commits of records by its own configurati
 ``refs/tmem-local/raw`` has ``<xx>/<id>/trace.jsonl`` and ``patch.diff``; it never leaves
 this clone by itself.
 
-Every write is: new objects, then one compare-and-swap of the ref, tried again from the
-new tip when somebody else was faster. The kernel lock around it is for fairness alone.
-Nothing is written that has not passed ``redact``.
+Every write is: a line in the journal, new objects, then one compare-and-swap of the ref,
+tried again from the new tip when somebody else was faster. The kernel lock around it is for
+fairness alone. What fails after the journal stays there for the next writer; a tip that
+cannot be read is repaired first. Nothing is written that has not passed ``redact``.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from git_tmem import schema
-from git_tmem.errors import StoreError
+from git_tmem import hooklog, journal, schema
+from git_tmem.errors import InputError, StoreError, Unreadable
+from git_tmem.journal import NOTE, RECORD, TOMBSTONE, Entry
 from git_tmem.merge import FORMAT_PATH, NOTE_ABBREV, SIZE_LIMIT, record_path
 from git_tmem.playbook import FORMAT, canonical, record_id
 from git_tmem.redact import redact, redact_value
@@ -62,6 +64,7 @@ class Store:
 
     def __init__(self, repository: Repository) -> None:
         self.repository = repository
+        self._locked = False
 
     def tip(self) -> str:
         """The commit ``refs/tmem/main`` is at, '' while there is none."""
@@ -79,21 +82,30 @@ class Store:
         if len(data) > SIZE_LIMIT:
             raise StoreError(f"the record has {len(data)} bytes, more than {SIZE_LIMIT}")
         name = record_id(data)
-        put = Put(name, STORED)
+        message = _message(document, name, keywords)
+        outcome = STORED
+        with self._journaled(Entry(RECORD, name, data.decode(), message)) as replayed:
+            outcome = self._put(name, data, message)
+        # A try that failed before is this same put: it is new to whoever asked for it.
+        return Put(name, STORED if name in replayed else outcome)
+
+    def _put(self, name: str, data: bytes, message: str) -> str:
+        """Put a record's bytes in the tree, unless it is there or forgotten; the outcome."""
+        outcome = STORED
 
         def edits(tree: str) -> Edits:
-            nonlocal put
+            nonlocal outcome
             if self.repository.entry(tree, record_path("gone", name)):
-                put = Put(name, FORGOTTEN)
+                outcome = FORGOTTEN
             elif self.repository.entry(tree, record_path("mem", name)):
-                put = Put(name, KNOWN)
+                outcome = KNOWN
             else:
-                put = Put(name, STORED)
+                outcome = STORED
                 return {record_path("mem", name): self.repository.write_blob(data)}
             return {}
 
-        self._publish(MAIN, edits, _message(document, name, keywords))
-        return put
+        self._publish(MAIN, edits, message)
+        return outcome
 
     def forget(self, record: str, reason: str, title: str, session: str) -> None:
         """Replace a record by a tombstone that wins every merge; its raw trace goes too."""
@@ -109,21 +121,105 @@ class Store:
         )
         schema.validate(tombstone, "tombstone", "the tombstone")
         data = canonical(tombstone)
+        subject = f"forget: {title}\n\n{reason}\n\nTmem-Id: {record}\nTmem-Kind: tombstone\n"
+        message = redact(subject)
+        with self._journaled(Entry(TOMBSTONE, record, data.decode(), message)):
+            self._bury(record, data, message)
+
+    def _bury(self, record: str, data: bytes, message: str) -> None:
+        """Put a tombstone's bytes in the place of its record."""
 
         def edits(_: str) -> Edits:
             blob = self.repository.write_blob(data)
             return {record_path("mem", record): "", record_path("gone", record): blob}
 
-        subject = f"forget: {title}\n\n{reason}\n\nTmem-Id: {record}\nTmem-Kind: tombstone\n"
-        self._publish(MAIN, edits, redact(subject))
+        self._publish(MAIN, edits, message)
         self.drop_raw(record)
+
+    @contextlib.contextmanager
+    def _journaled(self, *entries: Entry) -> Iterator[set[str]]:
+        """Write entries to the journal, let the caller store them, and account for them.
+
+        What an earlier writer left there is stored first, and the ids of what was new come
+        out. A StoreError leaves the entries
+        for the next writer, and says so; a document that is refused is not kept.
+        """
+        held = journal.write(self.repository.layout, entries)
+        try:
+            with self.lock():
+                replayed: set[str] = set()
+                with contextlib.suppress(StoreError, InputError):
+                    self.replay(replayed)
+                yield replayed
+        except StoreError as error:
+            held.leave()
+            raise type(error)(
+                f"{error.message}; it is kept in the journal",
+                "; ".join(
+                    filter(None, (error.hint, "the next capture stores it, or: git tmem doctor"))
+                ),
+            ) from error
+        except InputError:
+            held.drop()
+            raise
+        held.done()
+
+    def replay(self, stored: set[str]) -> int:
+        """Store what writers that failed or died left in the journal; how many entries.
+
+        The ids of records that were new are added to ``stored``. A batch with damaged lines
+        is set aside after its good ones are stored. Raises StoreError or NewerFormat when
+        the store still cannot be written.
+        """
+        replayed = 0
+        with self.lock():
+            for batch in journal.pending(self.repository.layout):
+                for entry in batch.entries:
+                    if self._replay_one(entry) == STORED:
+                        stored.add(entry.name)
+                replayed += len(batch.entries)
+                if batch.bad:
+                    path = os.path.basename(journal.set_aside(batch.path))
+                    lost = f"{batch.bad} lines cannot be read, {len(batch.entries)} were stored"
+                    hooklog.write(self.repository.layout, f"journal {path}: {lost}")
+                else:
+                    journal.finish(batch.path)
+        return replayed
+
+    def _replay_one(self, entry: Entry) -> str:
+        """Store one entry; what became of it."""
+        if entry.room == TOMBSTONE:
+            self._bury(entry.name, entry.text.encode(), entry.message)
+            return FORGOTTEN
+        if entry.room == NOTE:
+            self._note_lines({entry.name: entry.text.splitlines()}, self.gone())
+            return KNOWN
+        outcome = self._put(entry.name, entry.text.encode(), entry.message)
+        document = schema.parse(entry.text.encode(), "the record")
+        commits = document.get("anchor", {}).get("commits", ())
+        if outcome == STORED and commits:  # whoever failed came no further than this
+            lines = {key: [note_line(entry.name, document["title"])] for key in commits}
+            self._note_lines(lines, [*self.gone(), *document.get("supersedes", ())])
+        return outcome
+
+    def gone(self) -> list[str]:
+        """Ids of the records that were forgotten."""
+        tip = self.tip()
+        paths = self.repository.salvage(tip) if tip else {}
+        return [path[-69:-5] for path in paths if path.startswith("gone/")]
 
     def annotate(self, lines: Mapping[str, Iterable[str]], gone: Iterable[str] = ()) -> None:
         """Add note lines to commits (commit id -> lines), and take those of ``gone`` away."""
-        dead = {record[:NOTE_ABBREV] for record in gone}
+        lines = {commit: [redact(line) for line in new] for commit, new in lines.items()}
+        entries = [Entry(NOTE, commit, "\n".join(new)) for commit, new in lines.items() if new]
+        with self._journaled(*entries):
+            self._note_lines(lines, gone)
+
+    def _note_lines(self, lines: Mapping[str, Iterable[str]], gone: Iterable[str]) -> None:
+        gone = list(gone)
 
         def edits(tree: str) -> Edits:
-            return dict(self._note_edits(tree, lines, dead))
+            return dict(self.note_edits(tree, lines, gone))
 
         self._publish(NOTES, edits, "notes: point commits at their records\n", root=False)
 
@@ -139,15 +235,17 @@ class Store:
                 found[commit] = [line for line in text.splitlines() if line.strip()]
         return found
 
-    def _note_edits(
-        self, tree: str, lines: Mapping[str, Iterable[str]], dead: set[str]
+    def note_edits(
+        self, tree: str, lines: Mapping[str, Iterable[str]], gone: Iterable[str] = ()
     ) -> Iterator[tuple[str, str]]:
+        """Edits of a tree of notes that add lines, and take those of ``gone`` away."""
+        dead = {record[:NOTE_ABBREV] for record in gone}
         for commit, new in lines.items():
             path, blob = self._note(tree, commit)
             old = self.repository.blob(blob).decode("utf-8", "replace") if blob else ""
             wanted = {line for line in (*old.splitlines(), *new) if line.strip()}
             kept = sorted(line for line in wanted if line.split(" ", 1)[0] not in dead)
-            text = "".join(f"{redact(line)}\n" for line in kept)
+            text = "".join(f"{line}\n" for line in kept)
             if text != old:
                 yield path, self.repository.write_blob(text.encode()) if text else ""
 
@@ -226,7 +324,24 @@ class Store:
     def _publish(
         self, ref: str, edits: Callable[[str], Edits], message: str, root: bool = True
     ) -> None:
-        """Apply ``edits``, called with the tree to change, on a ref; no change, no commit."""
+        """Apply ``edits``, called with the tree to change, on a ref; no change, no commit.
+
+        A ref that cannot be read is repaired, once, and tried again.
+        """
+        try:
+            self._try_publish(ref, edits, message, root)
+        except Unreadable:
+            from git_tmem import repair
+
+            self.repository.discard()
+            with self.lock():
+                done = repair.repair(self, ref)
+            hooklog.write(self.repository.layout, done.describe())
+            self._try_publish(ref, edits, message, root)
+
+    def _try_publish(
+        self, ref: str, edits: Callable[[str], Edits], message: str, root: bool
+    ) -> None:
         by = self.repository.identity()
         with self.lock():
             for attempt in range(_TRIES):
@@ -234,6 +349,8 @@ class Store:
                 start = old or (self.root() if root else "")
                 tree = self.repository.tree_of(start) if start else self.repository.empty_tree
                 self.refuse_newer(tree)
+                if root:
+                    self._refuse_foreign(tree)
                 new_tree = self.repository.edit_tree(tree, edits(tree))
                 if new_tree == tree:
                     self.repository.discard()
@@ -247,15 +364,20 @@ class Store:
                 if self.repository.move_ref(ref, old, commit, f"tmem: {subject}", by):
                     return
                 time.sleep(random.uniform(0.002, _PAUSE * min(attempt + 1, 4)))  # noqa: S311
-        raise StoreError(
-            f"{ref} is being changed by others, or locked", "try again; nothing was changed"
-        )
+        self.repository.discard()
+        raise StoreError(f"{ref} is being changed by others, or locked", "try again")
 
     def _writer(self, ref: str) -> Callable[..., str]:
         """What makes the commits of a ref: for records, git itself if they are to be signed."""
         if ref == MAIN and self.repository.signs():
             return self.repository.sign_commit
         return self.repository.write_commit
+
+    def _refuse_foreign(self, tree: str) -> None:
+        """Raise StoreError for the tree of something else, such as a branch: it is not ours."""
+        names = set(self.repository.names(tree))
+        if names and not names & {FORMAT_PATH, "mem", "gone"}:
+            raise StoreError(f"{MAIN} is at a commit that holds no store", f"see: git log {MAIN}")
 
     def refuse_newer(self, tree: str) -> None:
         """Raise NewerFormat when a later git-tmem made this store: what it means is not known."""
@@ -267,6 +389,9 @@ class Store:
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
         """Hold the kernel lock of this store while its refs move; gone with the process."""
+        if self._locked:
+            yield
+            return
         try:
             os.makedirs(self.repository.layout.own_dir, exist_ok=True)
             stream = open(os.path.join(self.repository.layout.own_dir, "lock"), "ab")  # noqa: SIM115
@@ -276,7 +401,11 @@ class Store:
             ) from error
         with stream:
             _wait_for(stream.fileno())
-            yield
+            self._locked = True
+            try:
+                yield
+            finally:
+                self._locked = False
 
 
 def note_line(record: str, title: str) -> str:

@@ -585,11 +585,11 @@ def test_any_text_and_any_roots_are_taken(text: str, roots: list[str]) -> None:
 )  # fmt: skip
 def test_a_megabyte_of_anything_takes_about_a_second(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))
-    start = time.perf_counter()
+    start = time.process_time()
     strength(text)
     passed(text, None, text)
     targets(text)
-    assert time.perf_counter() - start < 3
-    start = time.perf_counter()
+    assert time.process_time() - start < 3
+    start = time.process_time()
     portable(text, [ROOT])
-    assert time.perf_counter() - start < 4
+    assert time.process_time() - start < 4

@@ -510,6 +510,7 @@ def test_repositories_with_sha256_names_work_from_end_to_end(tmp_path: Path, tme
     assert tmem("lookup", "price of unknown article", cwd=ada).returncode == 0
     assert "1 record, 1 new" in tmem("push", cwd=ada).stdout
     assert "1 new record from origin" in tmem("fetch", cwd=bob).stdout
+    assert tmem("accept", record, cwd=bob).returncode == 0
     found = tmem("lookup", "price of unknown article", cwd=bob)
     assert (found.returncode, record[:8] in found.stdout) == (0, True), found.stderr
     done = tmem("forget", record, "--reason", "wrong", cwd=bob)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -100,9 +101,7 @@ def test_a_damaged_index_is_rebuilt_silently(repo: Path, damage: str) -> None:
 def test_a_read_only_git_directory_is_served_from_memory(repo: Path) -> None:
     ids = put(repo, "cart")
     blocked = repo / ".git" / "tmem"
-    for path in blocked.iterdir():
-        path.unlink()
-    blocked.rmdir()
+    shutil.rmtree(blocked)
     blocked.write_text("in the way of the folder", encoding="utf-8")
     assert listed(repo) == ids
 

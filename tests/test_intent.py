@@ -156,6 +156,6 @@ def test_each_prompt_is_cleaned_by_itself(text: str) -> None:
 )  # fmt: skip
 def test_a_megabyte_of_anything_takes_about_a_second(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))
-    start = time.perf_counter()
+    start = time.process_time()
     title_of(clean_prompts([text, text + "x"]), [text])
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3

@@ -235,9 +235,9 @@ def test_any_text_gives_symbols_that_lie_in_the_file(path: str, source: str) -> 
 )
 @pytest.mark.parametrize("path", ["a.py", "a.ts", "a.java", "a.rb", "a.md"])
 def test_hostile_sources_take_little_time(path: str, source: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     symbols(path, source)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize("path", [path for path in SOURCES if not path.endswith((".md", ".rst"))])
@@ -325,9 +325,9 @@ def test_own_sources_are_found_whole_by_the_block_finder_too() -> None:
 def test_a_megabyte_of_source_takes_about_a_second(path: str) -> None:
     source = SOURCES.get(path, (PYTHON, None))[0]
     source *= (1 << 20) // len(source)
-    start = time.perf_counter()
+    start = time.process_time()
     assert len(symbols(path, source)) > 1000
-    assert time.perf_counter() - start < 6  # on a busy machine; it is 0.5 to 1.5 on an idle one
+    assert time.process_time() - start < 6  # on a busy machine; it is 0.5 to 1.5 on an idle one
 
 
 def test_a_generated_giant_is_not_searched() -> None:

@@ -308,10 +308,14 @@ def test_time_grows_with_length_alone(unit: str) -> None:
 
 
 def seconds(text: str) -> float:
-    """Time that redacting a text takes."""
-    start = time.perf_counter()
-    redact(text)
-    return time.perf_counter() - start
+    """The processor's time that redacting a text takes, the least of three tries."""
+
+    def once() -> float:
+        start = time.process_time()
+        redact(text)
+        return time.process_time() - start
+
+    return min(once() for _ in range(3))
 
 
 def test_real_logs_hold_next_to_nothing_to_redact(corpus: Path) -> None:

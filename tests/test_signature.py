@@ -520,10 +520,10 @@ def test_a_key_outlives_any_move(
 )  # fmt: skip
 def test_a_megabyte_of_anything_takes_about_a_second(unit: str) -> None:
     text = f"error: x\n{unit * (1_000_000 // len(unit))}"
-    start = time.perf_counter()
+    start = time.process_time()
     signature(text)
     signature(text[9:])
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
 
 
 def test_most_failing_commands_of_real_sessions_are_named(corpus: Path) -> None:

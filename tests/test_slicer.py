@@ -740,8 +740,8 @@ def test_a_session_of_thousands_of_actions_takes_well_under_a_second() -> None:
         session.append(run(f"mv tmp/{number} tmp/{number}.bak", 0, ""))
         final[path] = (*final.get(path, ()), line)
     assert len(session) == 5_000
-    begin = time.perf_counter()
+    begin = time.process_time()
     found = backward_slice(session, Criterion(final, frozenset(final)))
-    assert time.perf_counter() - begin < 2  # generous; a fifth of a second is usual
+    assert time.process_time() - begin < 2  # generous; a fifth of a second is usual
     assert sum(item.role == MUTATE for item in found.kept) == 200
     assert len(found.pairs) == 200

@@ -96,6 +96,6 @@ def test_a_text_gives_the_tokens_of_its_pieces(left: str, right: str) -> None:
 @pytest.mark.parametrize("unit", ["a", "(", " ", "_", "A", "aB", "1", "字", "é", "a_", "x1 "])
 def test_a_megabyte_of_anything_takes_about_a_second(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))
-    start = time.perf_counter()
+    start = time.process_time()
     tokens(text)
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3

@@ -33,6 +33,7 @@ COMMANDS = {
     "push": "push",
     "fetch": "fetch",
     "hook": "hook",
+    "doctor": "doctor",
     "demo": "demo",
 }
 _SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
