@@ -60,6 +60,9 @@ def command(
       {"type": "edit", "path": "src/price.py", "old": "x", "new": "y"}
       {"type": "run", "command": "pytest", "exit_code": 0, "output": "1 passed"}
 
+    Other common spellings are understood too (file or file_path, cmd, new_string, write with
+    content, patch, prompt, say), as are messages with tool_calls in the OpenAI chat shape.
+
     \b
     Examples:
       git tmem capture
