@@ -18,7 +18,7 @@ from git_tmem import journal, mirror
 from git_tmem.errors import InputError, StoreError, TmemError
 from git_tmem.git import Layout
 from git_tmem.index import Index
-from git_tmem.install import hook_state, hooks_folder
+from git_tmem.install import HOOKS, hook_state, hooks_folder
 from git_tmem.repair import is_whole, repair
 from git_tmem.repo import Repository
 from git_tmem.store import MAIN, NOTES, RAW, Store
@@ -103,16 +103,17 @@ def _on_path(_: Repository) -> Iterator[Check]:
 
 
 def _hook(repository: Repository) -> Iterator[Check]:
-    state = hook_state(repository.layout)
     folder = repository.git.config("core.hooksPath")
     where = f" in {hooks_folder(repository.layout)} (core.hooksPath)" if folder else ""
-    if state == "installed":
-        yield Check("hook", OK, f"post-commit is installed{where}")
-    elif state == "absent":
-        yield Check("hook", NEEDS_YOU, f"post-commit is not installed{where}; git tmem init")
-    else:
-        text = f"post-commit belongs to something else{where}; git tmem init keeps it and adds ours"
-        yield Check("hook", NEEDS_YOU, text)
+    for name in HOOKS:
+        state = hook_state(repository.layout, name)
+        if state == "installed":
+            yield Check("hook", OK, f"{name} is installed{where}")
+        elif state == "absent":
+            yield Check("hook", NEEDS_YOU, f"{name} is not installed{where}; git tmem init")
+        else:
+            text = f"{name} belongs to something else{where}; git tmem init keeps it and adds ours"
+            yield Check("hook", NEEDS_YOU, text)
 
 
 def _locks(repository: Repository) -> Iterator[Check]:
