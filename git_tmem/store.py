@@ -184,6 +184,10 @@ class Store:
                     hooklog.write(self.repository.layout, f"journal {path}: {lost}")
                 else:
                     journal.finish(batch.path)
+            if stored:
+                from git_tmem import trust  # it stands on this module
+
+                trust.mark_own(self, stored)  # the journal holds nothing that others made
         return replayed
 
     def _replay_one(self, entry: Entry) -> str:

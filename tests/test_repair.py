@@ -353,3 +353,21 @@ def test_the_doctor_finds_a_sound_repository_sound_and_names_what_is_not(
     assert tmem(["doctor"]) == 1
     assert "git config core.bare false" in capsys.readouterr().out
     assert run_git(repo, "config", "core.bare") == "true"
+
+
+def test_what_the_journal_brings_back_was_made_here_and_needs_no_review(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(repo, "one")
+    lock = repo / ".git" / "refs" / "tmem" / "main.lock"
+    lock.touch()
+    monkeypatch.setattr("git_tmem.store._TRIES", 2)
+    with Repository.open(str(repo)) as repository:
+        with pytest.raises(StoreError, match="kept in the journal"):
+            Store(repository).put(document("two"))
+        lock.unlink()
+        assert Store(repository).put(document("three")).outcome == STORED
+    with Index(discover(str(repo))) as index:
+        waiting = {row.title for row in index.rows() if not row.trusted}
+        assert len(index.rows()) == 3
+    assert waiting == {document("three")["title"]}  # which nobody marked here
