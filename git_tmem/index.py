@@ -125,9 +125,10 @@ class Index:
         """Rows of a query; damage that shows only now means building anew, once."""
         try:
             return self._db.execute(query, values).fetchall()
-        except sqlite3.DatabaseError:
+        except sqlite3.DatabaseError as error:
             self._db.close()
-            self.drop(self.layout)
+            if not _is_refusal(error):  # busy or read-only is no damage
+                self.drop(self.layout)
             self._db = self._open()
             return self._db.execute(query, values).fetchall()
 
@@ -294,7 +295,7 @@ class Index:
             os.makedirs(self.layout.own_dir, exist_ok=True)
             return self._follow(self._path)
         except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError) and _is_refusal(error):
+            if _is_refusal(error):
                 return self._follow(":memory:")
             self.drop(self.layout)
             return self._follow(self._path)
@@ -479,9 +480,12 @@ def _reset(db: sqlite3.Connection, version: int) -> None:
     db.execute(f"pragma user_version = {version}")
 
 
-def _is_refusal(error: sqlite3.OperationalError) -> bool:
+def _is_refusal(error: sqlite3.DatabaseError) -> bool:
     """Whether SQLite could not use the file at all, as opposed to finding it damaged."""
-    return any(word in str(error) for word in ("readonly", "unable to open", "locked", "full"))
+    refused = isinstance(error, sqlite3.OperationalError)
+    return refused and any(
+        word in str(error) for word in ("readonly", "unable to open", "locked", "full")
+    )
 
 
 def _put_in(db: sqlite3.Connection, path: str, data: bytes) -> None:

@@ -9,7 +9,7 @@ import click
 from git_tmem.commands.terminal import count, say, say_grade, say_json
 from git_tmem.commands.views import open_view
 from git_tmem.index import Index
-from git_tmem.lookup import examine, origin, review
+from git_tmem.lookup import Memory, examine, origin, review
 from git_tmem.ranking import Hit
 from git_tmem.repo import Repository
 
@@ -50,39 +50,45 @@ def command(skip: int, limit: int, at: str, untrusted: bool, as_json: bool) -> N
         ]
         total = index.count(f"record where {where}")
     if as_json:
-        say_json(
-            [
-                {
-                    "id": memory.row.id,
-                    "title": memory.playbook.title,
-                    "grade": memory.grade.name,
-                    "reasons": list(memory.grade.reasons),
-                    "trusted": memory.row.trusted,
-                    "origin": memory.origin,
-                    "agent": memory.playbook.agent,
-                    "session": memory.playbook.session,
-                    "ended": memory.playbook.ended,
-                    "commit": memory.playbook.anchor.commit,
-                    "files": list(memory.playbook.files),
-                }
-                for memory in memories
-            ]
-        )
+        say_json([_document(memory) for memory in memories])
         return
     for memory in memories:
-        ended = memory.playbook.ended
-        day = time.strftime("%Y-%m-%d", time.gmtime(ended)) if ended else "-" * 10
-        rest = f"{memory.abbrev}  {day}  {memory.playbook.agent:<12} {memory.playbook.title}"
-        say_grade(memory.grade.name, rest)
-        if not memory.row.trusted:
-            say(f"             {memory.origin}; {review(memory.row)}", "yellow")
+        _say(memory)
     if not rows:
-        nothing = (
-            "nothing waits for review"
-            if untrusted
-            else "nothing is remembered here yet; see: git tmem capture -h"
-        )
-        say("no more" if total else nothing)
+        say("no more" if total else _NOTHING[untrusted])
     elif total > skip + len(rows):
         more = f"git tmem list --skip {skip + len(rows)}" + " --untrusted" * untrusted
         say(f"{count(total, 'record')} in all; the next page: {more}")
+
+
+_NOTHING = {
+    True: "nothing waits for review",
+    False: "nothing is remembered here yet; see: git tmem capture -h",
+}
+
+
+def _say(memory: Memory) -> None:
+    """A record for people: grade, id, day, agent and title, and whether it waits for review."""
+    ended = memory.playbook.ended
+    day = time.strftime("%Y-%m-%d", time.gmtime(ended)) if ended else "-" * 10
+    rest = f"{memory.abbrev}  {day}  {memory.playbook.agent:<12} {memory.playbook.title}"
+    say_grade(memory.grade.name, rest)
+    if not memory.row.trusted:
+        say(f"             {memory.origin}; {review(memory.row)}", "yellow")
+
+
+def _document(memory: Memory) -> dict[str, object]:
+    """A record as the JSON that scripts read; documented in the manual."""
+    return {
+        "id": memory.row.id,
+        "title": memory.playbook.title,
+        "grade": memory.grade.name,
+        "reasons": list(memory.grade.reasons),
+        "trusted": memory.row.trusted,
+        "origin": memory.origin,
+        "agent": memory.playbook.agent,
+        "session": memory.playbook.session,
+        "ended": memory.playbook.ended,
+        "commit": memory.playbook.anchor.commit,
+        "files": list(memory.playbook.files),
+    }
