@@ -45,6 +45,8 @@ _DAMAGE = (
 )
 _FILE = 0o100644
 _FOLDER = 0o040000
+#: How often the folder of a loose object is made again before its absence is an error.
+_FOLDER_TRIES = 5
 #: More new objects than this go into one pack: loose ones cost eight times the disk.
 _LOOSE = 100
 #: Seconds one signature may take, a passphrase typed by a person included.
@@ -595,6 +597,17 @@ def _place(level: Level, name: str, mode: int, oid: str) -> None:
 
 
 def _write_loose(folder: str, made: ShaFile) -> None:
+    """One object as git writes it; ``git gc`` may take its empty folder away at any moment,
+    so a folder that is gone is made again."""
+    for _ in range(_FOLDER_TRIES):
+        try:
+            return _write_loose_once(folder, made)
+        except FileNotFoundError:
+            continue
+    return _write_loose_once(folder, made)
+
+
+def _write_loose_once(folder: str, made: ShaFile) -> None:
     """One object as git writes it: temporary file, flushed, moved into place."""
     name = made.id.decode("ascii")
     target = os.path.join(folder, name[:2], name[2:])
