@@ -1,12 +1,19 @@
-"""From a session log's bytes to its records: one JSON object a line, plain or zstd."""
+"""From a session log's bytes to its records: JSON objects, plain or zstd.
+
+A log is JSON lines, one JSON document, or text. Each line of the first is a record. A document
+that is an array gives its elements; one that is an object gives a record of one key for each of
+its fields, and for a field that is an array one for each element, so ``{"a": 1, "b": [2, 3]}``
+gives ``{"a": 1}``, ``{"b": 2}`` and ``{"b": 3}``: what an adapter must hold stays one element.
+Text, known by a Markdown heading on its first line, gives ``{"line": ...}`` for each line.
+"""
 
 from __future__ import annotations
 
 import io
 import json
 import sys
-from collections.abc import Callable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
 from typing import Any, BinaryIO
 
 Record = dict[str, Any]
@@ -17,6 +24,8 @@ LINE_LIMIT = 16 << 20
 #: What is looked at to tell which agent wrote a log.
 HEAD_RECORDS = 20
 HEAD_BYTES = 64 << 10
+#: Blank lines before the first that is none; more are no log.
+BLANK_LINES = 1_000
 
 #: What json.loads does, without its search for white space, which costs as much as a short
 #: record.
@@ -27,7 +36,8 @@ _ZSTD = b"\x28\xb5\x2f\xfd"
 
 
 class Records:
-    """The records of a log, each with the zero-based number of its line, read once.
+    """The records of a log, each with the zero-based number of its line, or of the record
+    where it is no JSON lines; read once.
 
     ``count`` is the number of records read so far, ``damaged`` that of the lines which are
     none: cut off, not a JSON object, too long. Strings may hold lone
@@ -54,7 +64,25 @@ class Records:
         return chain(self._head, self._rest)
 
     def _read(self, stream: BinaryIO) -> Iterator[tuple[int, Record]]:
-        for index, line in enumerate(_lines(stream)):
+        lines = _lines(stream)
+        start = list(islice(_until_text(lines), BLANK_LINES))
+        first = start[-1].strip() if start else b""
+        if first.startswith(b"# "):
+            yield from self._text(chain(start, lines))
+        elif first == b"{" or first.startswith(b"["):
+            yield from self._document(chain(start, lines))
+        else:
+            yield from self._json_lines(start, lines)
+
+    def _json_lines(
+        self, start: list[bytes], lines: Iterator[bytes]
+    ) -> Iterator[tuple[int, Record]]:
+        more = list(islice(lines, 1))
+        only = None if more or not start else parse_record(start[-1])
+        if only and any(isinstance(value, list) for value in only.values()):
+            yield from self._document(start)  # one that was written on one line
+            return
+        for index, line in enumerate(chain(start, more, lines)):
             self._size += len(line)
             record = parse_record(line)
             if record is not None:
@@ -64,6 +92,34 @@ class Records:
                 self.damaged += 1
                 if not self.count and self._size > LINE_LIMIT:
                     return  # so much without one record is no log, however long it goes on
+
+    def _text(self, lines: Iterable[bytes]) -> Iterator[tuple[int, Record]]:
+        for line in lines:
+            self._size += len(line)
+            self.count += 1
+            yield self.count - 1, {"line": line.decode("utf-8", "replace").rstrip("\r\n")}
+
+    def _document(self, chunks: Iterable[bytes]) -> Iterator[tuple[int, Record]]:
+        from git_tmem.adapters.document import Document  # with a parser that few logs need
+
+        document = Document()
+        for chunk in chunks:
+            self._size += len(chunk)
+            for record in document.feed(chunk):
+                self.count += 1
+                yield self.count - 1, record
+            self.damaged = document.damaged
+            if document.ended:
+                return
+        self.damaged += 1  # cut off
+
+
+def _until_text(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """Lines up to the first that is not blank, with it."""
+    for line in lines:
+        yield line
+        if not line.isspace():
+            return
 
 
 def parse_record(line: bytes) -> Record | None:

@@ -24,9 +24,9 @@ def sample(agent: str, name: str) -> Session:
 
 
 def plain(path: Path) -> bytes:
-    """A log's bytes, decompressed if need be: its records, one a line."""
+    """A log's bytes as JSON lines: its records, one a line, whatever holds them."""
     data = path.read_bytes()
-    return data if path.suffix != ".zstd" else log(*(r for _, r in Records(io.BytesIO(data))))
+    return data if path.suffix == ".jsonl" else log(*(r for _, r in Records(io.BytesIO(data))))
 
 
 def log(*records: Mapping[str, Any]) -> bytes:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import json
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -33,7 +35,7 @@ def test_blank_lines_are_neither_records_nor_damage() -> None:
 
 
 def test_lines_without_an_object_are_damage() -> None:
-    assert read(b'[1]\n{"a": 1} x\n{"a"\n"s"\nnull\n{}') == ([(5, {})], 5)
+    assert read(b'1\n{"a": 1} x\n{"a"\n"s"\nnull\n{}') == ([(5, {})], 5)
 
 
 def test_invalid_utf8_is_replaced() -> None:
@@ -114,3 +116,71 @@ def test_the_stream_stays_open() -> None:
     stream = io.BytesIO(ZSTD.read_bytes())
     list(Records(stream))
     assert not stream.closed
+
+
+def test_an_array_gives_its_objects_and_counts_what_is_none() -> None:
+    assert read(b'[{"x": 1}, 2,\n {"y": [{}]}]\n') == ([(0, {"x": 1}), (1, {"y": [{}]})], 1)
+
+
+DOCUMENT = {"a": 1.5, "b": [2, {"c": []}], "d": {"e": [3]}, "f": [], "g": [[4], None], "h": "x"}
+PARTS = [{"a": 1.5}, {"b": 2}, {"b": {"c": []}}, {"d": {"e": [3]}}, {"g": [4]}, {"g": None}]
+PARTS.append({"h": "x"})
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("before", [b"", b"\n\n", b"\xef\xbb\xbf"])
+def test_an_object_gives_a_record_for_each_field_and_element(
+    indent: int | None, before: bytes
+) -> None:
+    data = before + json.dumps(DOCUMENT, indent=indent).encode() + b"\n"
+    assert read(data) == (list(enumerate(PARTS)), 0)
+
+
+def test_a_cut_off_document_gives_what_was_whole() -> None:
+    data = json.dumps(DOCUMENT, indent=1).encode()
+    for end in range(3, len(data) - 1):
+        found, damaged = read(data[:end])
+        assert [record for _, record in found] == PARTS[: len(found)]
+        assert damaged == 1
+
+
+def test_an_object_of_plain_fields_on_one_line_is_one_record() -> None:
+    assert read(b'{"a": 1, "b": {"c": []}}') == ([(0, {"a": 1, "b": {"c": []}})], 0)
+
+
+def test_what_is_too_deep_or_has_too_many_values_is_skipped() -> None:
+    deep = b'{\n"a": ' + b"[" * 5_000 + b"]" * 5_000 + b', "b": 1}'
+    assert read(deep) == ([(0, {"b": 1})], 1)
+    wide = b'{\n"a": {"x": [' + b"1," * (1 << 20) + b'1]}, "b": 1}'
+    assert read(wide) == ([(0, {"b": 1})], 1)
+
+
+def test_a_document_is_held_one_element_at_a_time() -> None:
+    class Endless(io.RawIOBase):
+        left = 400
+
+        def read(self, size: int = -1) -> bytes:
+            return b'{\n"'
+
+        def readline(self, size: int | None = -1) -> bytes:
+            self.left -= 1
+            if self.left == 399:
+                return b'messages":[\n'
+            return b'"' + b"x" * 100_000 + b'",\n' if self.left > 0 else b""
+
+    stream: Any = Endless()
+    tracemalloc.start()
+    try:
+        reader = Records(stream)
+        assert sum(1 for _ in reader) == 398
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 5_000_000
+    assert reader.damaged == 1
+
+
+def test_text_under_a_heading_gives_its_lines() -> None:
+    text = b"\n# a chat\r\n\n> \xe4\xbd\xa0\xe5\xa5\xbd\n"
+    lines = ["", "# a chat", "", "> 你好"]
+    assert read(text) == ([(n, {"line": line}) for n, line in enumerate(lines)], 0)
