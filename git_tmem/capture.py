@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from git_tmem import history, probes, trust
 from git_tmem.actions import MUTATE, Session
-from git_tmem.changes import Commit
+from git_tmem.changes import Commit, Hunk, hunks_of
 from git_tmem.compiler import compile_playbook
 from git_tmem.errors import InputError
 from git_tmem.index import Index, Row
@@ -34,6 +34,8 @@ NOTHING = "nothing"
 _CLOCK_SLACK = 300
 #: Paths whose final lines are read for one session.
 _PATHS = 2000
+#: Paths that only commands edited whose changes are read for one session.
+_DIFFS = 100
 #: Characters of the raw trace that are kept for one session.
 _TRACE_LIMIT = 4 << 20
 
@@ -75,7 +77,9 @@ def capture(
     changed = {change.path for commit in commits for change in commit.changes}
     if not target.commit:
         changed |= history.changed_paths(repository.git)
-    sliced = backward_slice(session.actions, _criterion(session, view, known, changed))
+    criterion = _criterion(session, view, known, changed)
+    criterion = criterion._replace(diffs=_diffs(repository, session, criterion, commits))
+    sliced = backward_slice(session.actions, criterion)
     if sliced.missing:
         return Captured(NOTHING, session, sliced, missing=sliced.missing)
     playbook = _compile(repository, session, sliced, view, commits, root)
@@ -119,6 +123,29 @@ def _criterion(session: Session, view: Any, known: _Known, changed: set[str]) ->
     wanted = known([*edited, *sorted(changed)][:_PATHS])
     final = {path: lines for path in sorted(wanted) if (lines := _lines(view, path)) is not None}
     return Criterion(final, frozenset(changed))
+
+
+def _diffs(
+    repository: Repository,
+    session: Session,
+    criterion: Criterion,
+    commits: Sequence[Commit],
+) -> dict[str, tuple[Hunk, ...]]:
+    """What git shows of each changed path that only commands can have edited: from before the
+    oldest of the commits that changed it, or from HEAD, to the view."""
+    edited = {action.path for action in session.actions if action.kind == MUTATE}
+    before: dict[str, str] = {}
+    for commit in commits:
+        before.update({change.path: change.old_blob for change in commit.changes})
+    head = repository.head()
+    tree = repository.tree_of(head) if head else ""
+    found = {}
+    for path in sorted(criterion.changed - edited)[:_DIFFS]:
+        if path in criterion.final:
+            old = before[path] if path in before else tree and repository.entry(tree, path)
+            text = repository.blob(old).decode("utf-8", "replace") if old else ""
+            found[path] = hunks_of(text.splitlines(), criterion.final[path])
+    return found
 
 
 def _lines(view: Any, path: str) -> tuple[str, ...] | None:

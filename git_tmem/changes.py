@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+#: Lines of two files that are compared; longer ones are generated, or take too long.
+DIFF_LINES = 20_000
+
 
 class Hunk(NamedTuple):
     """Lines taken out and lines put in, without context and without line ends.
@@ -49,6 +52,19 @@ def hunk_of(before: str, after: str) -> Hunk:
     while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
         end += 1
     return Hunk(tuple(old[start : len(old) - end]), tuple(new[start : len(new) - end]))
+
+
+def hunks_of(before: Sequence[str], after: Sequence[str]) -> tuple[Hunk, ...]:
+    """The hunks between two files' lines, in order; none between files of more than
+    ``DIFF_LINES`` lines together."""
+    from difflib import SequenceMatcher  # slow to import, and only capture compares files
+
+    if len(before) + len(after) > DIFF_LINES:
+        return ()
+    codes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    return tuple(
+        Hunk(tuple(before[a:b]), tuple(after[c:d])) for tag, a, b, c, d in codes if tag != "equal"
+    )
 
 
 def complete(hunk: Hunk, lines: Sequence[str]) -> Hunk:

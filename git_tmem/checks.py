@@ -1,7 +1,7 @@
-"""What a shell command is for: a check, a setup, a change of files; and whether it passed.
+"""What a shell command checks, and whether it passed.
 
 Nothing is run, and nothing here raises: ``shell`` reads the line, this module knows what the
-programs in it do.
+programs in it prove.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from git_tmem.shell import SHELLS, Simple, commands
+from git_tmem.shell import SHELLS, Simple, commands, program, temporary, told
 
 #: What a pass proves: tests, a build or type check, a lint; 0 is no check at all.
 TEST = 3
@@ -55,35 +55,6 @@ def covers(wider: str, narrower: str) -> bool:
     ``-k`` filter)."""
     whole, part = _essence(wider), _essence(narrower)
     return whole == part or (bool(part) and all(_among(one, whole) for one in part))
-
-
-def is_setup(command: str) -> bool:
-    """Whether the command installs or configures the environment."""
-    simples = [simple for simple in commands(command) if simple.words[:1] != ("cd",)]
-    only = all(_program(simple.words or ("",))[0] in _PREPARES for simple in simples)
-    return bool(simples) and (only or any(_sets_up(simple.words) for simple in simples))
-
-
-def writes(command: str) -> bool:
-    """Whether the command changes files; temporary ones do not count."""
-    return any(_writes(simple) for simple in commands(command))
-
-
-def targets(command: str) -> tuple[str, ...]:
-    """Relative paths that the command names, in order; a leading ``cd`` is applied."""
-    found: dict[str, None] = {}
-    folder = ""
-    for simple in commands(command):
-        if simple.words[:1] == ("cd",):
-            folder = _entered(folder, " ".join(simple.words[1:2]))
-            continue
-        for word in (*_operands(simple.words), *simple.writes):
-            path = _relative(word)
-            if path and not word.startswith("$WORKSPACE"):
-                path = f"{folder}/{path}" if folder else path
-            if path:
-                found[path] = None
-    return tuple(found)
 
 
 # What a program does.
@@ -153,7 +124,7 @@ _SUBCOMMANDS = {
     "ng": {"test": TEST, "build": BUILD, "lint": LINT},
 }  # fmt: skip
 #: Programs that run a project's own tasks: the task's name says what it does.
-_TASKERS = {
+TASKERS = {
     "make", "gmake", "just", "task", "mise", "npm", "pnpm", "yarn", "bun", "mvn", "mvnw",
     "gradle", "gradlew", "rake", "invoke", "inv", "ant", "turbo", "nx", "lerna", "composer",
     "poe", "pdm", "doit", "moon", "rush", "wireit", "earthly", "cmake", "nimble", "gulp",
@@ -180,15 +151,15 @@ def _strength(simple: Simple) -> int:
     words = simple.words
     if not words or any(re.match(_IDLE, word) for word in words) or words[1:] in (("-h",), ("-V",)):
         return 0
-    name, rest = _program(words)
+    name, rest = program(words)
     if name in _TESTERS:
         return TEST
     if name in _LINTERS or (
-        name == "ruff" and rest[:1] == ["format"] and _told(rest, r"--check|--diff")
+        name == "ruff" and rest[:1] == ["format"] and told(rest, r"--check|--diff")
     ):
         return LINT
     if name in _FORMATTERS:
-        return LINT if _told(rest, _FORMATTERS[name]) else 0
+        return LINT if told(rest, _FORMATTERS[name]) else 0
     if name == "cargo" and rest[:1] == ["fmt"]:
         return LINT if "--check" in rest else 0
     if name in _BUILDERS:
@@ -198,27 +169,9 @@ def _strength(simple: Simple) -> int:
     return known or _task(name, rest) or _script(words[0] if "/" in words[0] else name, rest)
 
 
-def _program(words: Sequence[str]) -> tuple[str, list[str]]:
-    """The program's plain name and its arguments; ``python -m pytest`` is ``pytest``."""
-    name = re.sub(r"\.(?:exe|cmd|bat)$", "", words[0].replace("\\", "/").rsplit("/", 1)[-1])
-    rest = list(words[1:])
-    if re.fullmatch(r"(?:python|pypy)[\d.]*|py", name):
-        name = "python"
-        options = [at for at, word in enumerate(rest) if word == "-m"]
-        if options and all(
-            word.startswith(("-", "ignore", "error")) for word in rest[: options[0]]
-        ):
-            return " ".join(rest[options[0] + 1 : options[0] + 2]), rest[options[0] + 2 :]
-    return name, rest
-
-
-def _told(words: Sequence[str], pattern: str) -> bool:
-    return any(re.fullmatch(pattern, word) for word in words)
-
-
 def _task(name: str, words: Sequence[str]) -> int:
     """What a task runner's tasks prove, by their names; the strongest counts."""
-    if name not in _TASKERS:
+    if name not in TASKERS:
         return 0
     tasks = [word for word in _after_values(words) if not word.startswith("-") and "=" not in word]
     if name in _PACKAGERS:
@@ -274,9 +227,9 @@ def _script(program: str, words: Sequence[str]) -> int:
     name = program.rsplit("/", 1)[-1]
     plain = [word for word in words if not word.startswith("-")]
     if name in _INTERPRETERS or re.match(r"(?:python|pypy)[\d.]*$|ts-node", name):
-        if _told(words, r"--test|--check|-n"):  # node, bun, shells
+        if told(words, r"--test|--check|-n"):  # node, bun, shells
             return {"--test": TEST, "--check": BUILD}.get(words[0], LINT if name in SHELLS else 0)
-        if not plain or _told(words, r"-c|-e|-p|--eval|--print|-"):
+        if not plain or told(words, r"-c|-e|-p|--eval|--print|-"):
             return 0
         program, plain = plain[0], plain[1:]
     elif "/" not in program and not re.search(r"\.\w+$|^run", name):
@@ -284,13 +237,7 @@ def _script(program: str, words: Sequence[str]) -> int:
     base = program.rsplit("/", 1)[-1]
     if base in ("manage.py", "setup.py", "django-admin"):
         return {"test": TEST, "check": BUILD, "build": BUILD}.get(plain[0] if plain else "", 0)
-    return 0 if _temporary(program) else _by_words(base.rsplit(".", 1)[0])
-
-
-def _temporary(path: str) -> bool:
-    return bool(
-        re.match(r"(?:/private)?/(?:var/)?tmp/|/dev/|\$\{?TMPDIR|\$\{?TMP\b|/var/folders/", path)
-    )
+    return 0 if temporary(program) else _by_words(base.rsplit(".", 1)[0])
 
 
 # Whether it passed.
@@ -391,7 +338,7 @@ def _essence(command: str) -> tuple[tuple[str, ...], ...]:
     found: list[tuple[str, ...]] = []
     for simple in checks:
         if simple.words:
-            name, rest = _program(simple.words)
+            name, rest = program(simple.words)
             found.append((name, *(word for word in rest if not re.fullmatch(_NOISE, word))))
     return tuple(found)
 
@@ -425,214 +372,3 @@ def _is_part(part: tuple[str, ...], whole: tuple[str, ...]) -> bool:
         for folder in folders
         for path in paths[:1]
     )
-
-
-# What it changes.
-
-_INSTALLS = {
-    "pip": {"install", "uninstall"},
-    "pipx": {"install", "inject"},
-    "uv": {"sync", "add", "remove", "lock", "venv", "pip", "tool", "python"},
-    "poetry": {"install", "add", "remove", "lock", "update"},
-    "pipenv": {"install", "sync", "lock"},
-    "pdm": {"install", "add", "sync", "lock"},
-    "conda": {"install", "create", "env", "update", "activate"},
-    "npm": {"install", "i", "ci", "add", "uninstall", "update", "link", "rebuild", "config"},
-    "pnpm": {"install", "i", "add", "remove", "update", "up", "approve-builds"},
-    "yarn": {"install", "add", "remove", "up"},
-    "bun": {"install", "i", "add", "remove"},
-    "go": {"get", "mod", "install", "work"},
-    "cargo": {"add", "install", "fetch", "update", "remove"},
-    "rustup": {"component", "target", "toolchain", "default", "install", "update", "override"},
-    "gem": {"install"},
-    "bundle": {"install", "update", "config", "lock"},
-    "composer": {"install", "require", "update"},
-    "dotnet": {"restore", "add", "tool", "workload"},
-    "brew": {"install", "upgrade", "link"},
-    "nvm": {"install", "use", "alias"},
-    "pyenv": {"install", "local", "global", "shell"},
-    "asdf": {"install", "local", "global", "plugin"},
-    "mise": {"install", "use", "trust"},
-    "volta": {"install", "pin"},
-    "corepack": {"enable", "prepare", "use"},
-    "playwright": {"install", "install-deps"},
-    "pre-commit": {"install"},
-    "git": {"submodule", "config", "lfs"},
-    "docker": {"pull", "build", "start"},
-    "docker-compose": {"up", "build", "start", "pull"},
-    "systemctl": {"start", "restart", "enable"},
-    "service": {"start", "restart"},
-    "apk": {"add"},
-    "cmake": {"-B", "-S"},
-    "make": {"install", "setup", "deps", "bootstrap", "init", "dev-deps"},
-    "just": {"install", "setup", "bootstrap"},
-    "pip3": {"install", "uninstall"},
-    "mamba": {"install", "create", "env", "update", "activate"},
-    "micromamba": {"install", "create", "env", "update", "activate"},
-    "apt": {"install", "update"},
-    "apt-get": {"install", "update"},
-    "yum": {"install", "update"},
-    "dnf": {"install", "update"},
-}
-_ALWAYS_INSTALL = {
-    "venv", "virtualenv", "ensurepip", "configure", "ldconfig", "sysctl", "update-alternatives",
-    "add-apt-repository", "pacman",
-}  # fmt: skip
-#: Programs that prepare when nothing else is on the line; else they are a prelude.
-_PREPARES = {"export", "source", ".", "chmod", "ulimit", "direnv", "unset", "alias"}
-
-
-def _sets_up(words: Sequence[str]) -> bool:
-    if not words:
-        return False
-    name, rest = _program(words)
-    plain = [word for word in rest if not word.startswith("-") or word in ("-B", "-S")]
-    if name in _ALWAYS_INSTALL or (name == "yarn" and not rest):
-        return True
-    if name == "docker" and plain[:1] == ["compose"]:
-        name, plain = "docker-compose", plain[1:]
-    if name == "git" and plain[:1] == ["config"]:
-        return len(plain) > 2  # with a value: without, it only reads
-    return bool(plain) and plain[0] in _INSTALLS.get(name, ())
-
-
-_CHANGERS = {
-    "mv", "cp", "rm", "ln", "install", "rsync", "dd", "truncate", "patch", "touch", "unlink",
-    "rmdir", "unzip", "apply_patch", "shred", "ex", "ed", "codemod", "autoflake", "pyupgrade",
-    "2to3", "applypatch",
-}  # fmt: skip
-_GIT_CHANGERS = {
-    "mv", "rm", "checkout", "restore", "apply", "am", "stash", "reset", "merge", "rebase",
-    "pull", "cherry-pick", "revert", "clean", "switch", "clone",
-}  # fmt: skip
-_REWRITERS = {
-    "sed": r"-[nErsz]*i.*|--in-place.*",
-    "perl": r"-[a-zA-Z0]*i.*",
-    "awk": r"inplace",
-    "gawk": r"inplace",
-    "gofmt": r"-w",
-    "goimports": r"-w",
-    "prettier": r"--write|-w",
-    "eslint": r"--fix",
-    "ruff": r"--fix|--fix-only",
-    "biome": r"--write|--apply|format",
-    "clang-format": r"-i",
-    "shfmt": r"-w",
-    "yapf": r"-i|--in-place",
-    "autopep8": r"-i|--in-place",
-    "curl": r"-o|-O|--output|-[a-zA-Z]*[oO]",
-    "wget": r"\S+",
-    "tar": r"-?[a-zA-Z]*x[a-zA-Z]*|--extract",
-    "find": r"-delete",
-    "sort": r"-o",
-    "gh": r"--output",
-    "stylelint": r"--fix",
-    "rubocop": r"-[aA]|--auto-?correct.*",
-    "cargo": r"fmt|fix|add|remove|update",
-    "go": r"fmt|generate|get|tidy|fix",
-    "dart": r"format|fix",
-    "terraform": r"fmt",
-    "swift": r"format",
-    "mix": r"format",
-    "dotnet": r"format",
-}
-#: Package managers that keep a manifest or a lock file in the tree.
-_MANIFESTED = {
-    "npm", "pnpm", "yarn", "bun", "uv", "poetry", "pipenv", "pdm", "go", "cargo", "bundle",
-    "composer",
-}  # fmt: skip
-#: Names of tasks that rewrite files.
-_TIDIES = r"(?i)(?:^|[:_-])(?:fmt|format|fix|generate|codegen)$"
-#: A program given as text that opens files for writing.
-_CODE_WRITES = (
-    r"open\([^)\n]*,\s*(?:mode=)?['\"][wax]|\.write_(?:text|bytes)\(|write_?[fF]ile|shutil\.|os\.re"
-    r"|os\.unlink|\.rename\(|\.unlink\(|File\.write|Bun\.write|file_put_contents"
-)
-
-
-def _writes(simple: Simple) -> bool:
-    """Whether one command changes files that are not temporary."""
-    if any(not _temporary(path) for path in simple.writes):
-        return True
-    if not simple.words:
-        return False
-    name, rest = _program(simple.words)
-    plain = [word for word in rest if not word.startswith("-")]
-    kept = [word for word in plain if not _temporary(word)]
-    if name in _CHANGERS:
-        return bool(kept) or not plain
-    if name == "tee":
-        return bool(kept)
-    if name == "git":
-        idle = _told(rest, r"-b|-B|-c|drop|list|show|--abort") and "--" not in rest
-        return bool(plain) and plain[0] in _GIT_CHANGERS and not idle
-    if name in ("black", "isort", "docformatter"):
-        return not _told(rest, r"--check(?:-only)?|--diff|-c|--version|-h|--help")
-    if name == "ruff" and rest[:1] == ["format"]:
-        return not _told(rest, r"--check|--diff")
-    if name in _REWRITERS:
-        return _told(rest, _REWRITERS[name]) and not _told(rest, r"--check|--dry-run|/dev/null")
-    if name in ("python", "node", "ruby", "perl", "php", "bun", "deno"):
-        return bool(re.search(_CODE_WRITES, "\n".join((*rest, simple.document))))
-    if name in _TASKERS and any(re.search(_TIDIES, word) for word in plain):
-        return True
-    return name in _MANIFESTED and _sets_up(simple.words)
-
-
-# What it names.
-
-#: Programs whose first plain word is a pattern, a text or a script, not a path.
-_PATTERN_FIRST = {"sed", "grep", "egrep", "fgrep", "rg", "ag", "awk", "gawk", "perl", "jq", "yq"}
-_SPEECH = {"echo", "printf", "gh", "export", "kill", "docker", "curl", "wget", "ssh", "alias"}
-_PATH = r"[\w.@+~-]+(?:/[\w.@+~ -]+)*/?"
-_SUFFIX = r"\.[A-Za-z][A-Za-z0-9]{0,7}$"
-_GIT_PATHS = {"add", "mv", "rm", "restore", "apply", "am"}
-
-
-def _operands(words: Sequence[str]) -> list[str]:
-    """Words that may be paths."""
-    if not words:
-        return []
-    name, rest = _program(words)
-    if name in _SPEECH:
-        return []
-    if name == "git":
-        plain = [word for word in rest if not word.startswith("-")]
-        if plain[:1] and plain[0] in _GIT_PATHS:
-            return plain[1:]
-        return rest[rest.index("--") + 1 :] if "--" in rest else []
-    if "-c" in rest and (name == "python" or name in SHELLS):
-        rest = rest[: rest.index("-c")]
-    rest = [word.partition("=")[2] if word.startswith("--") else word for word in rest]
-    plain = [word for word in rest if word and not word.startswith("-")]
-    own = [words[0]] if "/" in words[0] else []
-    return own + plain[1 if name in _PATTERN_FIRST else 0 :]
-
-
-def _entered(folder: str, word: str) -> str:
-    """The folder after ``cd word``, relative to where the line began; '' when that is unknown."""
-    if word.startswith("$WORKSPACE"):
-        folder, word = "", word.removeprefix("$WORKSPACE").lstrip("/")
-    elif not re.match(r"[\w.]", word):
-        return ""
-    parts = folder.split("/") if folder else []
-    for part in word.split("/"):
-        if part == "..":
-            parts = parts[:-1]
-        elif part not in ("", "."):
-            parts.append(part)
-    return "/".join(parts)
-
-
-def _relative(word: str) -> str:
-    """The path that a word names, relative; '' when it names none or one outside."""
-    word = word.partition("::")[0]
-    named = "/" in word
-    word = word.removeprefix("$WORKSPACE/").removeprefix("${WORKSPACE}/")
-    word = re.sub(r"(?:/\.\.\.|/\*\*?(?:/.*)?|/\*\.\w+)$", "", word)
-    word = re.sub(r":\d+(?::\d+)?$", "", word).removeprefix("./").rstrip("/")
-    while word.startswith("./"):
-        word = word[2:]
-    outside = word.startswith(("/", "~", "@", "..")) or "/../" in word
-    named = named or bool(re.search(_SUFFIX, word))
-    return word if named and not outside and re.fullmatch(_PATH, word) else ""

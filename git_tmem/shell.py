@@ -219,3 +219,29 @@ def _shell_text(words: Sequence[str]) -> str | None:
         if re.fullmatch(r"-[a-z]*c", word):
             return ("set -o pipefail; " if "pipefail" in words[:at] else "") + words[at + 1]
     return None
+
+
+def program(words: Sequence[str]) -> tuple[str, list[str]]:
+    """The program's plain name and its arguments; ``python -m pytest`` is ``pytest``."""
+    name = re.sub(r"\.(?:exe|cmd|bat)$", "", words[0].replace("\\", "/").rsplit("/", 1)[-1])
+    rest = list(words[1:])
+    if re.fullmatch(r"(?:python|pypy)[\d.]*|py", name):
+        name = "python"
+        options = [at for at, word in enumerate(rest) if word == "-m"]
+        if options and all(
+            word.startswith(("-", "ignore", "error")) for word in rest[: options[0]]
+        ):
+            return " ".join(rest[options[0] + 1 : options[0] + 2]), rest[options[0] + 2 :]
+    return name, rest
+
+
+def told(words: Sequence[str], pattern: str) -> bool:
+    """Whether a word is, from end to end, what the pattern says."""
+    return any(re.fullmatch(pattern, word) for word in words)
+
+
+def temporary(path: str) -> bool:
+    """Whether a path lies in a place for temporary files."""
+    return bool(
+        re.match(r"(?:/private)?/(?:var/)?tmp/|/dev/|\$\{?TMPDIR|\$\{?TMP\b|/var/folders/", path)
+    )

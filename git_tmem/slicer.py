@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from git_tmem import checks
+from git_tmem import checks, effects
 from git_tmem.actions import EXEC, PROMPT, Action
 from git_tmem.actions import MUTATE as EDIT
 from git_tmem.actions import READ as LOOK
@@ -134,8 +134,15 @@ def _passing(
 ) -> Iterator[int]:
     """Indexes of passing checks that are no throw-away script's."""
     for index, run in runs.items():
-        if run.strength and run.passed and scratch.isdisjoint(targets_of(actions[index].command)):
+        if run.strength and run.passed and not _thrown_away(actions[index].command, scratch):
             yield index
+
+
+def _thrown_away(command: str, scratch: frozenset[str]) -> bool:
+    """Whether the command names a scratch file, or what lies in a scratch folder."""
+    paths = targets_of(command)
+    places = {path[:at] for path in paths for at in _slashes(path)}
+    return not scratch.isdisjoint(places.union(paths))
 
 
 def _checks(
@@ -324,7 +331,7 @@ def _looked_at(action: Action) -> list[str]:
     if action.kind == LOOK:
         return [action.path]
     shows = action.kind == EXEC and not action.exit_code and _LOOKS.match(action.command)
-    if not shows or checks.writes(action.command):
+    if not shows or effects.writes(action.command):
         return []
     return targets_of(action.command)[:8]
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
-from git_tmem import checks
+from git_tmem import checks, effects
 from git_tmem.actions import EXEC, Action
 from git_tmem.actions import MUTATE as EDIT
 from git_tmem.changes import Hunk, complete
 from git_tmem.playbook import MUTATE
+from git_tmem.programs import named_by_programs
 
 #: Names a moved file may bear when it is not known whether a target was a folder.
 _NAMES = 16
@@ -28,11 +30,13 @@ class Criterion(NamedTuple):
     """What survived, as git tells it.
 
     ``final`` has the lines of every edited path that is in git's view now; a path that is
-    not there, or not tracked, is absent. ``changed`` are the paths git shows changed.
+    not there, or not tracked, is absent. ``changed`` are the paths git shows changed, and
+    ``diffs`` what it shows of those that no edit tool touched.
     """
 
     final: Mapping[str, tuple[str, ...]]
     changed: frozenset[str]
+    diffs: Mapping[str, tuple[Hunk, ...]] = MappingProxyType({})
 
 
 class Kept(NamedTuple):
@@ -67,8 +71,8 @@ def runs_of(actions: Sequence[Action]) -> dict[int, Run]:
         if action.kind == EXEC and not action.failed:
             command = action.command
             if command not in known:
-                purposes = checks.strength(command), checks.is_setup(command)
-                known[command] = *purposes, checks.writes(command)
+                purposes = checks.strength(command), effects.is_setup(command)
+                known[command] = *purposes, effects.writes(command)
             passed = checks.passed(command, action.exit_code, action.output)
             runs[index] = Run(passed, *known[command])
     return runs
@@ -97,16 +101,43 @@ def surviving(
     kept = _standing_edits(actions, made, criterion)
     covered = {edit.action.path for edit in kept}
     used = {at: edit.path for edit in made if edit.path in covered for at in edit.moves}
-    for index, run in runs.items():
-        action = actions[index]
-        paths = _written(action, run, criterion.changed - covered) if run.writes else set()
-        paths.update([used[index]] if index in used else [])
-        kept += [Kept(index, action._replace(path=path), MUTATE) for path in sorted(paths)]
+    kept += [Kept(at, actions[at]._replace(path=path), MUTATE) for at, path in used.items()]
+    kept += _command_edits(actions, runs, criterion, covered)
     kept.sort(key=lambda item: item.index)
     gone = {actions[edit.at].path for edit in made if not edit.path}
-    return kept, frozenset(
-        gone.union(_poured(actions, runs)).difference(criterion.final, criterion.changed)
-    )
+    there = criterion.changed.union(criterion.final)
+    folders = {path[:at] for path in there for at, sign in enumerate(path) if sign == "/"}
+    return kept, frozenset(gone.union(_poured(actions, runs)).difference(there, folders))
+
+
+def _command_edits(
+    actions: Sequence[Action], runs: Mapping[int, Run], criterion: Criterion, covered: set[str]
+) -> Iterator[Kept]:
+    """The commands that changed what git shows changed and no edit tool did.
+
+    Those before the file was last set back to what git has are dead, if others follow. The
+    last one carries what git shows of the file: which line is whose is not told.
+    """
+    authors: dict[str, list[int]] = defaultdict(list)
+    named = named_by_programs(actions)
+    for index, run in runs.items():
+        for path in _written(actions[index], run, named.get(index), criterion.changed - covered):
+            authors[path].append(index)
+    discards = {
+        index: effects.discards(actions[index].command)
+        for index, run in runs.items()
+        if authors and run.writes and not actions[index].exit_code
+    }
+    for path, indexes in sorted(authors.items()):
+        last = max((at for at in discards if _sets_back(path, discards[at])), default=-1)
+        alive = [at for at in indexes if at > last and at not in discards] or indexes
+        for at in alive:
+            hunks = criterion.diffs.get(path, ()) if at == alive[-1] else ()
+            yield Kept(at, actions[at]._replace(path=path), MUTATE, hunks=hunks)
+
+
+def _sets_back(path: str, discarded: Iterable[str]) -> bool:
+    return any(place in (".", path) or path.startswith(f"{place}/") for place in discarded)
 
 
 def _tool_edits(
@@ -267,7 +298,6 @@ class _Move(NamedTuple):
 
 _PARTS = re.compile(r"[;&|\n]+")
 _WORDS = re.compile(r"""'[^'\n]*'|"[^"\n]*"|\S+""")
-_REDIRECTION = re.compile(r"(?:>|\btee(?:\s+-a)?)\s*(['\"]?)([^\s'\"<>|&;()]+)\1")
 
 
 def _moves(actions: Sequence[Action], runs: Mapping[int, Run]) -> Iterator[_Move]:
@@ -311,26 +341,32 @@ def _final_name(
     return (found[-1], names[found[-1]]) if found else ("", ())
 
 
-def _written(action: Action, run: Run, open_paths: frozenset[str]) -> set[str]:
-    """Changed paths that a command which writes files names, itself or by their folder."""
+def _written(
+    action: Action, run: Run, named: frozenset[str] | None, open_paths: frozenset[str]
+) -> set[str]:
+    """Changed paths that a command which writes files names, itself, by their folder, or in
+    the text of a program of its own."""
     if not open_paths or (action.exit_code and not run.strength):
         return set()  # one that failed wrote nothing, unless it is a check that came after
-    paths = set(targets_of(action.command))
-    folders = tuple(f"{path}/" for path in paths if path not in (".", ".."))
-    below = {path for path in open_paths if folders and path.startswith(folders)}
-    return {path for path in below.union(open_paths & paths) if inside(path)}
+    paths = open_paths & (named or frozenset())
+    if run.writes:
+        targets = set(targets_of(action.command))
+        folders = tuple(f"{path}/" for path in targets if path not in (".", ".."))
+        paths |= {path for path in open_paths if folders and path.startswith(folders)}
+        paths |= open_paths & targets
+    return {path for path in paths if inside(path)}
 
 
 def targets_of(command: str) -> list[str]:
-    return [posixpath.normpath(name) for name in checks.targets(command)]
+    return [posixpath.normpath(name) for name in effects.targets(command)]
 
 
 def _poured(actions: Sequence[Action], runs: Mapping[int, Run]) -> Iterator[str]:
-    """Paths that commands redirected text into: the likely homes of throw-away scripts."""
+    """Paths that commands poured text into and folders that they made: the likely homes of
+    throw-away scripts."""
     for index, run in runs.items():
-        if run.writes and not run.strength:
-            for match in _REDIRECTION.finditer(actions[index].command[:_COMMAND]):
-                yield posixpath.normpath(match[2])
+        if run.writes or "mkdir" in actions[index].command:
+            yield from map(posixpath.normpath, effects.poured(actions[index].command))
 
 
 def inside(path: str) -> bool:

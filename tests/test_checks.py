@@ -14,13 +14,11 @@ from git_tmem.checks import (
     TEST,
     covers,
     is_check,
-    is_setup,
     passed,
     same_check,
     strength,
-    targets,
-    writes,
 )
+from git_tmem.effects import is_setup, targets, writes
 from git_tmem.portable import portable
 
 TEXT = st.text(st.characters(exclude_categories=()))

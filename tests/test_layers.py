@@ -25,6 +25,8 @@ FLOORS: dict[str, tuple[int, str]] = {
             "redact",
             "signature",
             "checks",
+            "effects",
+            "programs",
             "intent",
             "tokens",
             "query",
