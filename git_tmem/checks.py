@@ -34,6 +34,8 @@ def passed(command: str, exit_code: int | None, output: str) -> bool | None:
     ``pipefail``, ``|| true``, a later command. Then the output speaks.
     """
     simples = commands(command)
+    if exit_code == 0 and _shows_diff(simples, output):
+        return False
     if exit_code is not None and not _hidden(simples):
         return exit_code == 0 or bool(_goes_on(simples) and _verdict(output))
     if exit_code in (124, 137, 139, 143):  # timed out, killed, crashed
@@ -305,6 +307,14 @@ def _hidden(simples: Sequence[Simple]) -> bool:
         if then == "&" or (then in (";", "\n", ")", "(") and not errexit):
             return True
     return simples[-1].then == "&"
+
+
+def _shows_diff(simples: Sequence[Simple], output: str) -> bool:
+    """Whether a formatter, asked what it would change, shows it; some exit 0 all the same."""
+    asked = any(
+        program(simple.words or ("",))[0] in (*_FORMATTERS, "gofmt", "ruff") for simple in simples
+    )
+    return asked and bool(re.search(r"(?m)^--- \S.*\n\+\+\+ \S", output))
 
 
 def _goes_on(simples: Sequence[Simple]) -> bool:

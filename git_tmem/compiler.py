@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from git_tmem import languages
+from git_tmem import doubts, languages
 from git_tmem.actions import EXEC, PROMPT, Action, Session
 from git_tmem.changes import Hunk
 from git_tmem.intent import clean_prompts, title_of
@@ -112,6 +112,7 @@ class _Book:
         self.slice = slice_
         self.groups = groups
         self.files = files
+        self.edited = {group.path for group in groups if group.role == MUTATE}
         self.steps: dict[int, list[int]] = {}  # index of an action -> the steps it is part of
         for number, group in enumerate(groups):
             for member in group.members:
@@ -173,7 +174,17 @@ def _step(group: _Group, book: _Book) -> Step:
         reason=_reason(group),
         verified=last.verified,
         evidence=group.evidence,
+        doubt=_doubt(group, book),
     )
+
+
+def _doubt(group: _Group, book: _Book) -> str:
+    if group.role == MUTATE:
+        return doubts.of_test(group.path, group.hunks)
+    if group.role == VERIFY:
+        passed = group.members[-1].action
+        return doubts.of_check(passed.command, passed.output, book.edited)
+    return ""
 
 
 def _reason(group: _Group) -> str:
@@ -368,7 +379,9 @@ def _fix_lines(item: Kept, book: _Book) -> Iterator[str]:
         return
     names = ", ".join(book.symbols(action.path, item.hunks)[:1])
     verb = "create" if action.created else "edit" if item.hunks else "change"
-    yield _text(f"{verb} {action.path} {names}".rstrip())
+    doubt = doubts.of_test(action.path, item.hunks)
+    said = f" ({doubt})" if doubt else ""
+    yield _text(f"{verb} {action.path} {names}".rstrip() + said)
     yield from book.diff(action.path, item.hunks, 2)
 
 

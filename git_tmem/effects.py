@@ -50,9 +50,30 @@ def poured(command: str) -> tuple[str, ...]:
             continue
         paths = simple.writes if simple.document or name in _SPEAKERS else ()
         if name in ("mkdir", "tee"):
-            paths = tuple(word for word in simple.words[1:] if not word.startswith("-"))
+            plain = (word.rstrip("/") for word in simple.words[1:] if not word.startswith("-"))
+            paths = tuple(above for word in plain for above in _with_folders(word))
         found += [f"{folder}/{path}" if folder else path for path in paths]
     return tuple(found)
+
+
+def _with_folders(path: str) -> list[str]:
+    """A path and the folders above it, the highest first."""
+    return [path[:at] for at, sign in enumerate(path) if sign == "/" and at] + [path]
+
+
+def rewrites(command: str, path: str) -> bool:
+    """Whether the command, a formatter or a package manager, rewrites such a file without
+    being given its name."""
+    name = path.rsplit("/", 1)[-1]
+    for simple in commands(command):
+        tool, rest = program(simple.words or ("",))
+        manifests, suffixes = _MANIFESTS.get(tool, ()), _FORMATS.get(tool, ())
+        if name in manifests and _sets_up(simple.words):
+            return True
+        if name.endswith(suffixes or ("\0",)) and _writes(simple) and tool != "git":
+            verbs = _FORMAT_VERBS.get(tool)
+            return verbs is None or bool(verbs.intersection(rest))
+    return False
 
 
 def targets(command: str) -> tuple[str, ...]:
@@ -188,6 +209,67 @@ _MANIFESTED = {
     "npm", "pnpm", "yarn", "bun", "uv", "poetry", "pipenv", "pdm", "go", "cargo", "bundle",
     "composer",
 }  # fmt: skip
+_NODE = (
+    "package.json",
+    "package-lock.json",
+    "pnpm-lock.yaml",
+    "yarn.lock",
+    "bun.lock",
+    "bun.lockb",
+)
+_PYTHON = ("pyproject.toml", "uv.lock", "poetry.lock", "Pipfile", "Pipfile.lock", "pdm.lock")
+#: The files that package managers keep, by their program.
+_MANIFESTS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), _NODE),
+    **dict.fromkeys(("uv", "poetry", "pipenv", "pdm"), _PYTHON),
+    "go": ("go.mod", "go.sum"),
+    "cargo": ("Cargo.toml", "Cargo.lock"),
+    "bundle": ("Gemfile", "Gemfile.lock"),
+    "composer": ("composer.json", "composer.lock"),
+}
+_WEB = (
+    ".js",
+    ".jsx",
+    ".ts",
+    ".tsx",
+    ".mjs",
+    ".cjs",
+    ".css",
+    ".scss",
+    ".json",
+    ".md",
+    ".html",
+    ".vue",
+)
+_SCRIPT = (".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".vue", ".svelte")
+#: The files that formatters rewrite, by their program.
+_FORMATS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        ("black", "isort", "ruff", "autopep8", "yapf", "docformatter"), (".py", ".pyi")
+    ),
+    **dict.fromkeys(("prettier", "biome"), _WEB),
+    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), _WEB),  # a script called format or fix
+    "eslint": _SCRIPT,
+    **dict.fromkeys(("gofmt", "goimports", "go"), (".go",)),
+    **dict.fromkeys(("cargo", "rustfmt"), (".rs",)),
+    "clang-format": (".c", ".cc", ".cpp", ".h", ".hpp"),
+    "shfmt": (".sh", ".bash"),
+    "rubocop": (".rb",),
+    "dart": (".dart",),
+    "terraform": (".tf",),
+    "mix": (".ex", ".exs"),
+    "dotnet": (".cs",),
+    "swift": (".swift",),
+}
+_TIDY_SCRIPTS = frozenset(
+    ("format", "fmt", "fix", "lint:fix", "format:fix", "format:write", "prettier")
+)
+#: For programs that do more than format, the words that make them do it.
+_FORMAT_VERBS = {
+    "go": frozenset(("fmt", "fix", "generate")),
+    "cargo": frozenset(("fmt", "fix")),
+    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), _TIDY_SCRIPTS),
+}
 #: Names of tasks that rewrite files.
 _TIDIES = r"(?i)(?:^|[:_-])(?:fmt|format|fix|generate|codegen)$"
 #: A program given as text that opens files for writing.
@@ -207,10 +289,11 @@ def _discarded(words: Sequence[str]) -> list[str]:
         return []
     if verb not in ("checkout", "restore") or told(rest, r"-[bB]|--orphan|--detach"):
         return []
-    plain = rest[rest.index("--") + 1 :] if "--" in rest else rest
-    named = [word for word in plain if not word.startswith("-")]
-    paths = [path for word in named if (path := "." if word == "." else _relative(word))]
-    return [path for path in paths if path == "." or "--" in rest or re.search(_SUFFIX, path)]
+    if "--" in rest:
+        return [word.rstrip("/") for word in rest[rest.index("--") + 1 :]]
+    named = [word for word in rest if not word.startswith("-")]
+    # Without --, a word may be a branch: only what ends as a file does is taken for one.
+    return [word for word in named if word == "." or re.search(_SUFFIX, _relative(word))]
 
 
 def _writes(simple: Simple) -> bool:

@@ -60,6 +60,7 @@ class Step(NamedTuple):
     reason: str = ""
     verified: bool = True  # a passing check ran after it
     evidence: tuple[int, ...] = ()  # records of the log that show it
+    doubt: str = ""  # why a check proves less than it seems, or how an edit weakens a test
 
 
 class Repair(NamedTuple):

@@ -19,7 +19,9 @@ from git_tmem.shell import SHELLS, Simple, commands, program
 _READ = 64_000
 _PROGRAMS = 2_000
 
-_QUOTED = re.compile(r"""(['"`])((?:\$\{?WORKSPACE\}?/|\./)?[\w@+~-][\w./@+~ -]{0,400})\1""")
+_QUOTED = re.compile(
+    r"""(['"`])((?:\$\{?WORKSPACE\}?/|(?:\.{1,2}/)*)[\w@+~-][\w./@+~ -]{0,400})\1"""
+)
 #: Options after which an interpreter takes its program as a word.
 _INLINE = ("-c", "-e", "-p", "--eval", "--print")
 

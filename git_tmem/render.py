@@ -162,6 +162,8 @@ def _step(place: int, step: Step, outcome: Outcome) -> Iterator[_Line]:
     marks = " (not checked)" if outcome.state == UNKNOWN else ""
     if not step.verified:
         marks += " (no check passed after it)"
+    if step.doubt:
+        marks += f" ({_data(step.doubt)})"
     yield _Line(rank, f"  {place}. {_action(step, outcome)}{marks}")
     if step.reason:
         yield _Line(max(rank, _REASON), f"     because: {_data(step.reason)}")

@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from git_tmem import checks, effects
+from git_tmem import checks, doubts, effects
 from git_tmem.actions import EXEC, PROMPT, Action
 from git_tmem.actions import MUTATE as EDIT
 from git_tmem.actions import READ as LOOK
@@ -154,17 +154,37 @@ def _checks(
     """The check that counts, then the last passing runs of other kinds of checks.
 
     Of the checks between the same two surviving edits the strongest counts: a linter that
-    ran after the tests proves no more than they did.
+    ran after the tests proves no more than they did. So do, among equals, those that touch
+    what was edited. Where the tests last failed, no lint or build makes up for them.
     """
     starts = [edit.index for edit in edits]
     passing = [at for at in _passing(actions, runs, scratch) if starts and at >= starts[0]]
     kinds = _last_of_each_kind(actions, passing)
     last = starts[bisect_right(starts, kinds[0]) - 1] if kinds else 0
+    needed = _unresolved(actions, runs, scratch, starts)
+    kinds = [kind for kind in kinds if runs[kind].strength >= needed]
+    paths = {edit.action.path for edit in edits}
 
-    def weight(index: int) -> tuple[bool, int, int]:
-        return index >= last, runs[index].strength, index
+    def weight(index: int) -> tuple[bool, int, bool, int]:
+        doubt = doubts.of_check(actions[index].command, actions[index].output, paths)
+        return index >= last, runs[index].strength, not doubt, index
 
     return sorted(kinds, key=weight, reverse=True)[:_CHECKS]
+
+
+def _unresolved(
+    actions: Sequence[Action],
+    runs: Mapping[int, Run],
+    scratch: frozenset[str],
+    starts: Sequence[int],
+) -> int:
+    """How strong the last checks after the edits were that failed, 0 when none is left."""
+    latest: dict[int, bool] = {}
+    for index, run in runs.items():
+        told = run.strength and run.passed is not None and starts and index >= starts[-1]
+        if told and not _thrown_away(actions[index].command, scratch):
+            latest[run.strength] = bool(run.passed)
+    return max((strength for strength, passed in latest.items() if not passed), default=0)
 
 
 def _last_of_each_kind(actions: Sequence[Action], passing: Sequence[int]) -> list[int]:
@@ -253,6 +273,7 @@ NAMED_IN_ERROR = "the repaired failure names it"
 NAMED_IN_REASON = "the reason names it"
 
 _LOOKS = re.compile(r"(?:cd [^;&|\n]*(?:&&|;)\s*)?(?:cat|head|tail|nl|bat|less|sed -n)\s")
+_SEARCHES = re.compile(r"(?:cd [^;&|\n]*(?:&&|;)\s*)?(?:git )?(?:e|f)?(?:grep|rg|ag)\s")
 _WORD = re.compile(r"\w+")
 _FILE_NAME = re.compile(r"[\w.-]+")
 
@@ -263,11 +284,13 @@ _COMMON = re.compile(
 
 
 class _Seen(NamedTuple):
-    """A read: its action, its path, and the words by which other texts may name it."""
+    """A read: its action, its path, the words by which other texts may name it, and whether
+    it was a search that showed a few lines only."""
 
     at: int
     path: str
     names: tuple[str, ...]
+    searched: bool = False
 
 
 def _informing(
@@ -305,7 +328,9 @@ def _used(informs: Sequence[tuple[_Seen, int, str]]) -> list[tuple[int, str]]:
 
 
 def _last_read(seen: Sequence[_Seen], paths: set[str]) -> _Seen | None:
-    return next((look for look in reversed(seen) if look.path in paths), None)
+    """The last real read of the paths, or, without one, the last search in them."""
+    own = [look for look in reversed(seen) if look.path in paths]
+    return next((look for look in own if not look.searched), own[0] if own else None)
 
 
 def _seen(
@@ -319,7 +344,8 @@ def _seen(
         if index not in written and not action.failed:
             for path in _looked_at(action):
                 if inside(path) and path not in folders:
-                    yield _Seen(index, path, _names(path))
+                    searched = bool(action.command and _SEARCHES.match(action.command))
+                    yield _Seen(index, path, _names(path), searched)
 
 
 def _slashes(path: str) -> list[int]:
@@ -330,7 +356,8 @@ def _looked_at(action: Action) -> list[str]:
     """Paths whose content the action showed to the agent."""
     if action.kind == LOOK:
         return [action.path]
-    shows = action.kind == EXEC and not action.exit_code and _LOOKS.match(action.command)
+    looks = _LOOKS.match(action.command) or _SEARCHES.match(action.command)
+    shows = action.kind == EXEC and not action.exit_code and looks
     if not shows or effects.writes(action.command):
         return []
     return targets_of(action.command)[:8]

@@ -10,6 +10,7 @@ import posixpath
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -123,10 +124,14 @@ def _command_edits(
     for index, run in runs.items():
         for path in _written(actions[index], run, named.get(index), criterion.changed - covered):
             authors[path].append(index)
+    for index, run in runs.items():  # what no command names may still be a formatter's work
+        for path in _rewritten(actions[index], run, criterion.changed - covered - {*authors}):
+            authors[path].append(index)
     discards = {
-        index: effects.discards(actions[index].command)
+        index: found
         for index, run in runs.items()
         if authors and run.writes and not actions[index].exit_code
+        if (found := effects.discards(actions[index].command))
     }
     for path, indexes in sorted(authors.items()):
         last = max((at for at in discards if _sets_back(path, discards[at])), default=-1)
@@ -221,16 +226,41 @@ def _stands(hunks: Sequence[Hunk], deltas: Sequence[_Delta], final: Sequence[str
     """
     budget = Counter(map(normal, final))
     present = frozenset(budget)
+    text = _Reflow(final)
     exact = {line.rstrip() for line in final}
     stands = []
     for hunk, (added, removed) in zip(reversed(hunks), reversed(deltas), strict=True):
         if added:
-            stands.append(2 * _claim(added, budget) >= sum(added.values()))
+            half = 2 * _claim(added, budget) >= sum(added.values())
+            stands.append(half or text.holds(hunk))
         elif removed:
             stands.append(2 * len(present.intersection(removed)) <= len(removed))
         else:
             stands.append(_stands_exactly(hunk, exact))
     return stands[::-1]
+
+
+#: What formatters put in, take out and change about code without changing what it says.
+_LAYOUT = re.compile(r"[\s,;()'\"`\\]+")
+#: Characters below which a text without its layout may be anywhere by chance.
+_TELLING = 24
+
+
+class _Reflow:
+    """A file's text without its layout, to find in it what a formatter broke into other lines."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        squeezed = [_LAYOUT.sub("", line) for line in lines]
+        self._text = "".join(squeezed)
+        self._ends = {0, *accumulate(map(len, squeezed))}
+
+    def holds(self, hunk: Hunk) -> bool:
+        """Whether what the hunk put in stands there, from a line's start to a line's end."""
+        added = _LAYOUT.sub("", "".join(hunk.added))
+        at = self._text.find(added) if len(added) >= _TELLING else -1
+        while at >= 0 and not {at, at + len(added)} <= self._ends:
+            at = self._text.find(added, at + 1)
+        return at >= 0 and added not in _LAYOUT.sub("", "".join(hunk.removed))
 
 
 def _claim(added: Mapping[str, int], budget: Counter[str]) -> int:
@@ -355,6 +385,13 @@ def _written(
         paths |= {path for path in open_paths if folders and path.startswith(folders)}
         paths |= open_paths & targets
     return {path for path in paths if inside(path)}
+
+
+def _rewritten(action: Action, run: Run, open_paths: frozenset[str]) -> list[str]:
+    """Changed paths of the kind that a formatter or a package manager rewrites unasked."""
+    if action.exit_code or not (run.writes or run.setup) or not open_paths:
+        return []
+    return [path for path in sorted(open_paths) if effects.rewrites(action.command, path)]
 
 
 def targets_of(command: str) -> list[str]:

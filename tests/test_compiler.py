@@ -441,6 +441,9 @@ def test_every_real_session_compiles_to_a_valid_playbook(corpus: Path) -> None:
         sources = {path: "\n".join(final[path]) for path in final}
         book = compile_playbook(session, found, sources)
         for item in found.kept:
-            present = set(map(normal, final.get(item.action.path, ())))
-            assert all(set(map(normal, hunk.added)) & present for hunk in item.hunks if hunk.added)
+            lines = final.get(item.action.path, ())
+            text = "".join(filter(str.isalnum, "".join(lines)))  # formatters break lines anew
+            for hunk in item.hunks:
+                same = set(map(normal, hunk.added)) & set(map(normal, lines))
+                assert same or "".join(filter(str.isalnum, "".join(hunk.added))) in text
         validate(to_document(book), "playbook", "a playbook")

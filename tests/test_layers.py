@@ -26,6 +26,7 @@ FLOORS: dict[str, tuple[int, str]] = {
             "signature",
             "checks",
             "effects",
+            "doubts",
             "programs",
             "intent",
             "tokens",
