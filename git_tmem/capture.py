@@ -19,10 +19,11 @@ from git_tmem.actions import MUTATE, Session
 from git_tmem.changes import Commit, Hunk, hunks_of
 from git_tmem.compiler import compile_playbook
 from git_tmem.errors import InputError
+from git_tmem.git import Git
 from git_tmem.index import Index, Row
 from git_tmem.playbook import Anchor, Playbook, from_document, to_document
 from git_tmem.repo import Repository
-from git_tmem.slicer import Slice, backward_slice
+from git_tmem.slicer import WINDOW, Slice, backward_slice
 from git_tmem.store import FORGOTTEN, KNOWN, STORED, Store, note_line
 from git_tmem.survival import Criterion, normal
 from git_tmem.workspace import find_root, localise
@@ -79,11 +80,27 @@ def capture(
         changed |= history.changed_paths(repository.git)
     criterion = _criterion(session, view, known, changed)
     criterion = criterion._replace(diffs=_diffs(repository, session, criterion, commits))
-    sliced = backward_slice(session.actions, criterion)
+    sliced = backward_slice(session.actions, criterion, window(repository.git))
     if sliced.missing:
         return Captured(NOTHING, session, sliced, missing=sliced.missing)
     playbook = _compile(repository, session, sliced, view, commits, root)
     return _keep(repository, session, sliced, playbook, raw)
+
+
+def window(git: Git) -> int:
+    """Actions within which a cause and its effect must lie, by ``tmem.window``, else 36.
+
+    Raises InputError for a value that is no positive number.
+    """
+    value = git.config("tmem.window")
+    if not value:
+        return WINDOW
+    if not value.isdecimal() or not 0 < len(value) < 6 or int(value) == 0:
+        raise InputError(
+            f"tmem.window is {value!r}, and must be a number of actions",
+            "git config tmem.window 36",
+        )
+    return int(value)
 
 
 class _Known:
@@ -293,6 +310,7 @@ def describe_missing(missing: str) -> str:
     sentences = {
         "edit": "none of its edits is in git's files now",
         "check": "no check passed after the edits",
+        "scratch": "only throw-away scripts passed after the edits, no check that git knows",
         "both": "none of its edits is in git's files now, and no check passed",
     }
     if missing not in sentences:

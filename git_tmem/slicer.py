@@ -36,6 +36,7 @@ from git_tmem.survival import (
 NO_EDIT = "edit"
 NO_CHECK = "check"
 NEITHER = "both"
+SCRATCH_CHECK = "scratch"
 
 #: Reasons for which an action is dropped; a repeated edit is kept, but merged into its file's step.
 TALK = "talk"
@@ -49,6 +50,8 @@ FAILING_RUN = "failing run"
 REPEATED_CHECK = "repeated check"
 OTHER_COMMAND = "other command"
 
+#: Actions within which a cause and its effect must lie, unless told otherwise.
+WINDOW = 36
 #: Checks kept at most; more of them say the same again.
 _CHECKS = 3
 #: Distinct passing commands that are compared, the latest ones.
@@ -76,7 +79,8 @@ class Slice(NamedTuple):
     """What was kept, in the order of the log, and why the rest was not.
 
     ``check`` is the index of the check that counts, None without one. ``missing`` is '' or
-    the condition that was not met: a surviving edit, a passing check after it, or both.
+    the condition that was not met: a surviving edit, a passing check after it (SCRATCH_CHECK
+    where only throw-away scripts passed), or both.
     """
 
     kept: tuple[Kept, ...]
@@ -87,7 +91,7 @@ class Slice(NamedTuple):
     missing: str
 
 
-def backward_slice(actions: Sequence[Action], criterion: Criterion, window: int = 36) -> Slice:
+def backward_slice(actions: Sequence[Action], criterion: Criterion, window: int = WINDOW) -> Slice:
     """The slice of ``actions`` (localised: paths relative to the work tree) by ``criterion``.
 
     ``window`` is the number of actions within which a cause and its effect must lie. Never
@@ -113,6 +117,8 @@ def backward_slice(actions: Sequence[Action], criterion: Criterion, window: int 
     dropped = _dropped(actions, kept, pairs, runs, scratch)
     passed = next(_passing(actions, runs, scratch), None)
     missing = _missing(bool(edits), chosen is not None, passed is not None)
+    if missing == NO_CHECK and _only_scratch(actions, runs, edits):
+        missing = SCRATCH_CHECK
     edges = {Dependence("informs", look.at, edit, rule): None for look, edit, rule in informs}
     return Slice(tuple(kept), pairs, tuple(edges), chosen, dropped, missing)
 
@@ -124,6 +130,19 @@ def _missing(edited: bool, proved: bool, passed: bool) -> str:
     if edited:
         return "" if proved else NO_CHECK
     return NO_EDIT if passed else NEITHER
+
+
+def _only_scratch(
+    actions: Sequence[Action], runs: Mapping[int, Run], edits: Sequence[Kept]
+) -> bool:
+    """Whether checks passed after the first edit, none of them one that counts, and none
+    failed at the end."""
+    latest = {
+        actions[index].command: run.passed
+        for index, run in runs.items()
+        if run.strength and index >= edits[0].index
+    }
+    return bool(latest) and all(latest.values())
 
 
 # --- Runs: checks that passed, and failures that were cured ----------------------------------

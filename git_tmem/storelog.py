@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from git_tmem import merge
+from git_tmem.playbook import MUTATE
 from git_tmem.repo import Repository
 from git_tmem.store import MAIN
 
@@ -49,8 +50,9 @@ class _Commit(NamedTuple):
     changes: tuple[_Change, ...]
 
 
-def events(repository: Repository, most: int, file: str = "") -> list[Event]:
-    """The newest ``most`` events; with ``file``, of records that touched it alone."""
+def events(repository: Repository, most: int, file: str = "", symbol: str = "") -> list[Event]:
+    """The newest ``most`` events; with ``file``, only of records that touched it, and with
+    ``symbol`` only of those that edited that part of it, or something in that part."""
     commits = _commits(repository, 0 if file else most)
     wanted = {blob for commit in commits for change in commit.changes for blob in change[2:]}
     entries = [(blob, blob) for blob in sorted(wanted) if blob]
@@ -63,7 +65,7 @@ def events(repository: Repository, most: int, file: str = "") -> list[Event]:
             for commit in commits
             for change in commit.changes
             for blob in (change.blob, change.old)
-            if change.room == "mem" and file in _files(documents.get(blob, {}))
+            if change.room == "mem" and _touches(documents.get(blob, {}), file, symbol)
         }
         told = [event for event in told if event.record in about]
     return told[:most]
@@ -139,3 +141,23 @@ def _files(document: Mapping[str, Any]) -> set[str]:
     layer = document.get("l1", {})
     files = layer.get("files", ()) if isinstance(layer, dict) else ()
     return {str(path) for path in files} if isinstance(files, list) else set()
+
+
+def _touches(document: Mapping[str, Any], file: str, symbol: str) -> bool:
+    if not symbol:
+        return file in _files(document)
+    layer = document.get("l0", {})
+    steps = layer.get("steps", ()) if isinstance(layer, dict) else ()
+    own = [
+        step
+        for step in (steps if isinstance(steps, list) else ())
+        if isinstance(step, dict) and step.get("path") == file and step.get("kind") == MUTATE
+    ]
+    names = [name for step in own for name in step.get("symbols", ()) if isinstance(name, str)]
+    return any(symbol in _names(name) for name in names)
+
+
+def _names(symbol: str) -> set[str]:
+    """What a symbol may be called: by its whole name, by its last part, by what encloses it."""
+    parts = symbol.split(".")
+    return {*parts, *(".".join(parts[:end]) for end in range(1, len(parts) + 1))}

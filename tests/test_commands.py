@@ -801,3 +801,15 @@ def test_the_demo_shows_every_grade_and_cleans_up(
                   "moved to shop/basket.py", "Notes (tmem)", "git tmem init"):  # fmt: skip
         assert words in done.stdout, done.stdout
     assert not list(tmp_path.glob("git-tmem-demo-*"))
+
+
+def test_the_window_is_configurable_and_a_bad_value_is_told(
+    repo: Path, worked: Path, tmem: Tmem
+) -> None:
+    run_git(repo, "config", "tmem.window", "1")
+    assert "0 repairs" in tmem("capture").stdout
+    for value in ("wide", "0", "-3"):
+        run_git(repo, "config", "tmem.window", value)
+        done = tmem("capture")
+        assert done.returncode == 3
+        assert done.stderr.startswith(f"git tmem: tmem.window is {value!r}")

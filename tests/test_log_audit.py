@@ -159,3 +159,26 @@ def test_a_fetch_links_the_records_it_brought(branch: Path, tmem: Any, tmp_path:
     assert new != old
     assert tmem("fetch").exception is None
     assert record[:12] in run_git(branch, "notes", "--ref", NOTES, "show", new)
+
+
+def test_the_log_of_a_symbol_tells_which_sessions_edited_it_or_a_part_of_it(
+    branch: Path, tmem: Any
+) -> None:
+    edited = [{"kind": "MUTATE", "path": "src/cart.py", "symbols": ["Cart.total", "price"]}]
+    read = [{"kind": "READ", "path": "src/cart.py", "symbols": ["Cart.total"]}]
+    files = {"files": ["src/cart.py"], "checks": ["pytest"]}
+    sample = document("cart")
+    ids = []
+    with Repository.open(str(branch)) as repository:
+        for steps in (edited, read):
+            changed = {**sample, "l0": {"steps": steps}, "l1": files, "probes": []}
+            changed.update(session=steps[0]["kind"], l2={"repairs": []}, graph={"edges": []})
+            ids.append(Store(repository).put(changed).id)
+
+    def told(name: str) -> list[str]:
+        return [event["record"] for event in json.loads(tmem("log", "--json", "--", name).stdout)]
+
+    assert told("src/cart.py") == ids[::-1]
+    for name in ("Cart.total", "total", "Cart", "price"):
+        assert told(f"src/cart.py:{name}") == ids[:1]
+    assert told("src/cart.py:cart") == told("src/cart.py:Cart.tot") == told("src/b.py:price") == []

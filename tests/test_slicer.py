@@ -333,7 +333,7 @@ def test_a_throw_away_script_is_not_a_check() -> None:
         ],
         a="x = 1",
     )
-    assert found.missing == slicer.NO_CHECK
+    assert found.missing == slicer.SCRATCH_CHECK
 
 
 def test_a_script_poured_by_the_shell_is_as_throw_away_as_one_written_by_a_tool() -> None:
@@ -342,7 +342,7 @@ def test_a_script_poured_by_the_shell_is_as_throw_away_as_one_written_by_a_tool(
         [edit("src/a.py", "+x = 1"), run(pour, 0, ""), run("pytest scratch/test_try.py")],
         a="x = 1",
     )
-    assert found.missing == slicer.NO_CHECK
+    assert found.missing == slicer.SCRATCH_CHECK
 
 
 def test_a_run_whose_exit_status_is_unknown_and_whose_output_says_nothing_is_no_pass() -> None:

@@ -270,7 +270,7 @@ def test_a_test_repaired_by_dropping_what_it_asserts_is_told(
 def test_a_check_of_what_the_same_command_poured_is_thrown_away() -> None:
     both = "cat > test_it.py <<'E'\nprint('ok')\nE\npython test_it.py"
     found = cut([edit("src/a.py", "+x = 2"), run(both)], a="x = 2")
-    assert found.missing == slicer.NO_CHECK
+    assert found.missing == slicer.SCRATCH_CHECK
 
 
 def test_a_check_in_a_folder_that_the_session_made_and_git_never_saw_is_thrown_away() -> None:
@@ -282,7 +282,7 @@ def test_a_check_in_a_folder_that_the_session_made_and_git_never_saw_is_thrown_a
         ],
         a="x = 2",
     )
-    assert found.missing == slicer.NO_CHECK
+    assert found.missing == slicer.SCRATCH_CHECK
 
 
 def test_a_folder_that_holds_a_file_of_git_is_none_of_scratch() -> None:
