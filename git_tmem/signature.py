@@ -416,7 +416,11 @@ _LINES = (
         r"(?:ERROR|error): (?P<said>(?:Could not|No matching|Cannot install|Failed building"
         r"|subprocess|externally-managed|Package|ResolutionImpossible|pip's).*)",
     ),
+    ("uv", r" *╰─▶ Because (?P<said>.+?)(?: and your project depends on .*)?"),
     ("uv", rf" *× {_SAID}"),
+    ("poetry", r"Because (?P<said>.+ depends on .+?),? version solving failed\."),
+    ("gradle", r"(?P<said>Task '[^'\n]+' not found in .+)"),
+    ("docker", r"(?P<said>Cannot connect to the Docker daemon)\b.*"),
     ("docker", rf"(?:ERROR: failed to solve|(?:docker: )?Error response from daemon): {_SAID}"),
     ("git", rf"fatal: {_SAID}"),
     ("git", r"(?P<code>CONFLICT) \((?P<said>[^)\n]+)\).*"),
@@ -450,6 +454,7 @@ _HINTS = (
     *("panic", "conflict", " directory", "not permitted", "definition of", "***", " × ", "e  "),
     *("no module", "no matches", "unbound", "exception", "missing", "disallowed", "unused"),
     *("can't", "line ", "traceback", "xpass", "interrupt", "expected"),
+    *("err_pnpm", "solving failed"),
 )  # fmt: skip
 
 

@@ -306,6 +306,75 @@ FAILURES = {
         "npm ERR! A complete log of this run can be found in: {root}/_logs/{stamp}-debug-0.log\n",
     ),
     "npm script": ("npm", "", 'Missing script: "nope"', 'npm error Missing script: "nope"\n'),
+    "gradle": (
+        "gradle",
+        "",
+        "Task 'tset' not found",
+        "FAILURE: Build failed with an exception.\n\n* What went wrong:\n"
+        "Task 'tset' not found in root project 'shop'.\n\nBUILD FAILED in {amount}ms\n",
+    ),
+    "pnpm": (
+        "pnpm",
+        "ERR_PNPM_NO_MATCHING_VERSION",
+        "No matching version found for left-pad",
+        " ERR_PNPM_NO_MATCHING_VERSION  No matching version found for left-pad@99.0.0\n\n"
+        "This error happened while installing a direct dependency of {root}\n",
+    ),
+    "uv": (
+        "uv",
+        "",
+        "nope was not found",
+        "  × No solution found when resolving dependencies:\n"
+        "  ╰─▶ Because nope was not found in the package registry and your project depends on\n"
+        "      nope, we can conclude that your project's requirements are unsatisfiable.\n",
+    ),
+    "poetry": (
+        "poetry",
+        "",
+        "shop depends on nope",
+        "Resolving dependencies... ({amount}.1s)\n\n"
+        "Because shop depends on nope (^1.0) which doesn't match any versions, "
+        "version solving failed.\n",
+    ),
+    "docker build": (
+        "docker",
+        "",
+        "npm ci",
+        '#{amount} ERROR: process "/bin/sh -c npm ci" did not complete successfully: '
+        "exit code: 1\nDockerfile:{line}\n"
+        'ERROR: failed to solve: process "/bin/sh -c npm ci" did not complete successfully: '
+        "exit code: 1\n",
+    ),
+    "docker daemon": (
+        "docker",
+        "",
+        "Cannot connect to the Docker daemon",
+        "Cannot connect to the Docker daemon at unix://{root}/docker.sock. "
+        "Is the docker daemon running?\n",
+    ),
+    "dotnet": (
+        "csharp",
+        "CS0103",
+        "The name 'totl' does not exist",
+        "{root}/Program.cs({line},9): error CS0103: The name 'totl' does not exist in the "
+        "current context [{root}/shop.csproj]\n\nBuild FAILED.\n",
+    ),
+    "clang": (
+        "c",
+        "",
+        "'nope.h' file not found",
+        "{root}/src/cart.c:{line}:10: fatal error: 'nope.h' file not found\n"
+        "#include <nope.h>\n         ^~~~~~~~\n1 error generated.\n",
+    ),
+    "cargo test": (
+        "rust",
+        "panic",
+        "assertion `left == right` failed",
+        "running 1 test\ntest tests::adds ... FAILED\n\nfailures:\n\n---- tests::adds stdout ----\n"
+        "thread 'tests::adds' panicked at src/cart.rs:{line}:9:\n"
+        "assertion `left == right` failed\n  left: 5\n right: 4\n\n"
+        "test result: FAILED. 0 passed; 1 failed; finished in 0.0{amount}s\n",
+    ),
     "pip": (
         "pip",
         "",
