@@ -243,14 +243,14 @@ def _keep(
         forgotten = [record for record, (session_, _) in index.gone().items() if session_ == key]
     if forgotten:
         return Captured(FORGOTTEN, session, sliced, forgotten[0], playbook)
-    same = [row for row in earlier if _same(from_document(json.loads(row.document)), playbook)]
+    store = Store(repository)
+    same = [row for row in earlier if _same(store, row, playbook)]
     if same:
         # What this clone would say itself is trusted, also after a crash between the two refs.
-        trust.mark_own(Store(repository), [same[0].id])
+        trust.mark_own(store, [same[0].id])
         return Captured(KNOWN, session, sliced, same[0].id, playbook)
     replaced = tuple(row.id for row in earlier)
     playbook = playbook._replace(supersedes=replaced)
-    store = Store(repository)
     put = store.put(to_document(playbook), keywords=_keywords(playbook))
     if put.outcome in (STORED, KNOWN):
         trust.mark_own(store, [put.id])
@@ -270,12 +270,11 @@ def _commits(row: Row) -> tuple[str, ...]:
     return from_document(json.loads(row.document)).anchor.commits
 
 
-def _same(old: Playbook, new: Playbook) -> bool:
+def _same(store: Store, earlier: Row, new: Playbook) -> bool:
     """Whether two records of one session say the same; who captured it does not matter."""
-    from git_tmem.redact import redact_value
-
+    old = from_document(json.loads(earlier.document))
     blank: dict[str, Any] = {"supersedes": (), "author": ""}
-    redacted = redact_value(to_document(new._replace(**blank)))
+    redacted = store.clean(to_document(new._replace(**blank)))
     return bool(to_document(old._replace(**blank)) == redacted)
 
 

@@ -207,6 +207,12 @@ class Git:
         status, data = self.output("config", "--get", name)
         return data.decode("utf-8", "replace").strip() if status == 0 else default
 
+    def configs(self, name: str) -> list[str]:
+        """All values of a name that may be there more than once."""
+        status, data = self.output("config", "-z", "--get-all", name)
+        values = data.decode("utf-8", "replace").split("\0")[:-1]
+        return values if status == 0 else []
+
     def blobs(self, entries: Sequence[tuple[str, str]], limit: int) -> Iterator[tuple[str, bytes]]:
         """The content of (path, blob id) entries as (path, bytes), in two runs of git.
 

@@ -6,8 +6,9 @@ import contextlib
 import os
 import time
 
-from git_tmem.git import Layout
-from git_tmem.redact import redact
+from git_tmem.errors import TmemError
+from git_tmem.git import Git, Layout
+from git_tmem.redact import own_patterns, redact
 
 #: Bytes after which the log starts over; the one before is kept as ``hook.log.1``.
 _LIMIT = 256 * 1024
@@ -21,7 +22,7 @@ def path_of(layout: Layout) -> str:
 def write(layout: Layout, line: str) -> None:
     """Append one line with the time; a log that cannot be written stops nobody."""
     path = path_of(layout)
-    text = redact(" ".join(line.split()))[:1000]
+    text = _clean(layout, " ".join(line.split()))[:1000]
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     with contextlib.suppress(OSError):
         os.makedirs(layout.own_dir, exist_ok=True)
@@ -29,6 +30,13 @@ def write(layout: Layout, line: str) -> None:
             os.replace(path, f"{path}.1")
         with open(path, "a", encoding="utf-8", errors="replace") as stream:
             stream.write(f"{stamp} {text}\n")
+
+
+def _clean(layout: Layout, line: str) -> str:
+    try:
+        return redact(line, own_patterns(Git(layout).configs("tmem.redact")))
+    except TmemError as error:  # without the patterns nothing can be known to be clean
+        return error.message
 
 
 def last(layout: Layout) -> str:

@@ -9,8 +9,11 @@ and code stay. The work is done on UTF-8 bytes, where lower case keeps every pos
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any, NamedTuple
+
+from git_tmem.errors import InputError
 
 #: Shapes by vendor, as their documentation or their public secret scanning rules give them.
 _SHAPES: tuple[tuple[str, bytes], ...] = (
@@ -34,7 +37,7 @@ _SHAPES: tuple[tuple[str, bytes], ...] = (
     ("mailchimp-key", rb"[a-f0-9]{32}-us\d{1,2}(?![A-Za-z0-9])"),
     ("discord-token", rb"[MNO][A-Za-z0-9_-]{23,27}\.[\w-]{6}\.[\w-]{27,}"),
     ("databricks-token", rb"dapi[a-f0-9]{32}"),
-    ("grafana-token", rb"gl(?:c|sa)_[A-Za-z0-9+/_]{30,}"),
+    ("grafana-token", rb"glsa_[A-Za-z0-9_]{30,}"),
     ("vault-token", rb"hv[brs]\.[\w-]{20,}"),
     ("terraform-token", rb"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,}"),
     ("linear-key", rb"lin_(?:api|oauth)_[A-Za-z0-9]{32,}"),
@@ -80,6 +83,7 @@ _SHAPES: tuple[tuple[str, bytes], ...] = (
     ("easypost-key", rb"EZ[AT]K[A-Za-z0-9]{54}"),
     ("flutterwave-key", rb"FLWSECK(?:_TEST)?-[A-Za-z0-9-]{20,}"),
     ("razorpay-key", rb"rzp_(?:live|test)_[A-Za-z0-9]{14}"),
+    ("adafruit-key", rb"aio_[A-Za-z0-9]{28}(?![A-Za-z0-9])"),
     ("azure-secret", rb"[\w.~-]{3}\dQ~[\w.~-]{31,34}"),
 )
 #: Where a key may start: not after a letter, a digit or a joining character, unless that
@@ -103,30 +107,26 @@ _KEY_BLOCK = (
     rb"[\s\\\"',>|#*+nr]*-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?"
 )
 
-#: Words that make a name's value a secret, and what must stand before the shorter ones.
+#: Words that make a name's value a secret: how they begin, how they go on, and what must stand
+#: before the shorter ones.
 _NAMES = (
-    (b"password", rb""),
-    (b"passwd", rb""),
-    (b"passphrase", rb""),
-    (b"passcode", rb""),
-    (b"pwd", rb""),
-    (b"secret", rb""),
-    (b"token", rb""),
-    (b"credential", rb""),
-    (b"authorization", rb""),
-    (b"_auth", rb"[^a-z]$"),
-    (b'"auth"', rb""),
+    (b"pass", rb"word|wd|phrase|code", rb""),
+    (b"pwd", rb"", rb""),
+    (b"secret", rb"", rb""),
+    (b"token", rb"", rb""),
+    (b"credential", rb"", rb""),
+    (b"auth", rb"orization", rb""),
+    (b"_auth", rb"", rb"[^a-z]$"),
+    (b'"auth"', rb"", rb""),
     (
         b"key",
+        rb"",
         rb"(?:api|access|account|app|client|encryption|license|master|private|service|shared"
         rb"|signing|ssh|storage|webhook|auth)[ _-]{0,2}$",
     ),
-    ("密码".encode(), rb""),
-    ("口令".encode(), rb""),
-    ("密钥".encode(), rb""),
-    ("秘钥".encode(), rb""),
-    ("令牌".encode(), rb""),
-    ("凭证".encode(), rb""),
+)
+_CHINESE_NAMES = tuple(
+    (name.encode(), rb"", rb"") for name in ("密码", "口令", "密钥", "秘钥", "令牌", "凭证")
 )
 _ASSIGNED = (
     rb"(?P<rest>[\w-]{0,40})(?:(?P<mark>\\{0,3}[\"'`]?\]?[ \t]{0,8}"
@@ -183,8 +183,10 @@ _PLACES = (
     (b"://", rb"://[^\s/:@\"'`<>\[\]]{0,80}:([^\s/@\"'`<>\[\]]{3,200})@[\w\[]", "url-password"),
     (b"hooks.slack", rb"hooks\.slack\.com/(?:services|workflows)/([\w/-]{20,})", "slack-webhook"),
     (b"/webhooks/", rb"discord(?:app)?\.com/api/webhooks/\d+/([\w-]{40,})", "discord-webhook"),
-    (b":aa", rb"(?<!\d)\d{8,10}:(AA[\w-]{33,})", "telegram-token"),
-    (b"sig", rb"[?&](?:sig|X-(?:Amz|Goog)-Signature)=([\w%+/=-]{24,})", "url-signature"),
+    (b":aa", rb"(?<![\d:])(\d{8,10}:AA[\w-]{33,})", "telegram-token"),
+    (b"glc_", rb"(?<!\w)(glc_[\w+/=]{30,})", "grafana-token"),
+    (b"sig=", rb"[?&]sig=([\w%+/=-]{24,})", "url-signature"),
+    (b"-signature=", rb"[?&]X-(?:Amz|Goog)-Signature=([\w%+/=-]{24,})", "url-signature"),
     (b"cookie", rb"[Cc]ookie\\?[\"']?: ?\\?[\"']?" + _COOKIES, "cookie"),
     (
         b"curl",
@@ -199,6 +201,19 @@ _PLACES = (
 )
 
 
+#: How far from a marker text is looked at again, in bytes, and how often.
+_NEAR = 4096
+_ROUNDS = 20
+
+
+#: Patterns are compiled when first used, since most processes need few of them.
+_compiled = cache(re.compile)
+
+
+#: A user's own patterns.
+Own = tuple[re.Pattern[str], ...]
+
+
 class _Secret(NamedTuple):
     """A stretch of bytes to take out."""
 
@@ -207,43 +222,93 @@ class _Secret(NamedTuple):
     kind: str
 
 
-def redact(text: str) -> str:
-    """The text with secrets replaced by typed markers; lone surrogates become U+FFFD.
+def own_patterns(texts: Iterable[str]) -> Own:
+    """A user's own patterns, ready for use. Raises InputError for one that cannot be."""
+    found = []
+    for text in texts:
+        try:
+            pattern = re.compile(text)
+        except (re.error, OverflowError, RecursionError) as error:
+            raise InputError(
+                f"tmem.redact holds {text!r}, which is no pattern: {error}",
+                "correct it: git config --edit",
+            ) from error
+        found.append(pattern)
+    return tuple(found)
+
+
+def redact(text: str, own: Own = ()) -> str:
+    """The text with secrets replaced by typed markers; lone surrogates become U+FFFD. What
+    one of the ``own`` patterns matches is one too.
 
     Idempotent: no marker is ever part of a secret, and what a marker uncovers (the word that
     it cut off a longer one) is looked at again.
     """
     try:
-        data = text.encode()
+        text.encode()
     except UnicodeEncodeError:
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        data = text.encode()
-    while secrets := sorted(_secrets(data)):
-        data = _without(data, _merged(secrets))
-        text = data.decode()
+    text = _without_known(text)
+    return _without_known(_without_own(text, own)) if own else text
+
+
+def _without_known(text: str) -> str:
+    data = text.encode()
+    secrets = _merged(sorted(_secrets(data)))
+    if not secrets:
+        return text
+    data, seams = _without(data, secrets)
+    for _ in range(_ROUNDS):
+        secrets = _merged(sorted(_uncovered(data, seams)))
+        if not secrets:
+            break
+        data, seams = _without(data, secrets)
+    return data.decode()
+
+
+_MARKER = r"(\[REDACTED:[\w-]+\])"
+
+
+def _without_own(text: str, own: Own) -> str:
+    """The text without what a user's patterns match between markers."""
+    for pattern in own:
+        parts = re.split(_MARKER, text)
+        parts[::2] = [pattern.sub(_own_marked, part) for part in parts[::2]]
+        text = "".join(parts)
     return text
 
 
-def redact_value(value: Any, name: str = "") -> Any:
+def _own_marked(found: re.Match[str]) -> str:
+    """The match with a marker for its first group, or for the whole where there is none."""
+    start, end = found.span(1 if found.re.groups else 0)
+    if start == end:
+        return found[0]
+    before, after = start - found.start(), end - found.start()
+    return f"{found[0][:before]}[REDACTED:own]{found[0][after:]}"
+
+
+def redact_value(value: Any, own: Own = (), name: str = "") -> Any:
     """Every string in nested dicts, lists and tuples redacted, the keys of dicts too.
 
     ``name`` is the key that leads to the value: a string under ``password`` is one.
     """
     if isinstance(value, str):
-        return _redact_named(name, redact(value))
+        return _redact_named(name, redact(value, own))
     if isinstance(value, dict):
-        return {redact_value(key): redact_value(item, str(key)) for key, item in value.items()}
+        return {
+            redact_value(key, own): redact_value(item, own, str(key)) for key, item in value.items()
+        }
     if isinstance(value, list):
-        return [redact_value(item, name) for item in value]
+        return [redact_value(item, own, name) for item in value]
     if isinstance(value, tuple):
-        return tuple(redact_value(item, name) for item in value)
+        return tuple(redact_value(item, own, name) for item in value)
     return value
 
 
 def _redact_named(name: str, text: str) -> str:
     """The text, or a marker when its name makes the whole of it a secret."""
     lowered = name.lower().encode(errors="replace")
-    if len(text) > 400 or not any(word in lowered for word, _ in _NAMES):
+    if len(text) > 400 or not any(stem in lowered for stem, *_ in (*_NAMES, *_CHINESE_NAMES)):
         return text
     prefix = f'"{redact(name)}": "'
     whole = redact(f'{prefix}{text}"')
@@ -261,13 +326,34 @@ def _merged(secrets: list[_Secret]) -> list[_Secret]:
     return merged
 
 
-def _without(data: bytes, secrets: list[_Secret]) -> bytes:
+def _without(data: bytes, secrets: list[_Secret]) -> tuple[bytes, list[int]]:
+    """The data with markers for the secrets, and where the markers are."""
     parts: list[bytes] = []
-    end = 0
+    seams: list[int] = []
+    end = size = 0
     for secret in secrets:
-        parts += [data[end : secret.start], f"[REDACTED:{secret.kind}]".encode()]
+        marker = f"[REDACTED:{secret.kind}]".encode()
+        size += secret.start - end
+        seams.append(size)
+        size += len(marker)
+        parts += [data[end : secret.start], marker]
         end = secret.end
-    return b"".join([*parts, data[end:]])
+    return b"".join([*parts, data[end:]]), seams
+
+
+def _uncovered(data: bytes, seams: list[int]) -> Iterator[_Secret]:
+    """What the markers uncovered: only their neighbourhood can have changed its meaning."""
+    end = -1
+    for seam in seams:
+        if seam < end:
+            continue
+        start = max(0, seam - _NEAR)
+        end = seam + 2 * _NEAR
+        # A window must not begin or end within a character.
+        while start and data[start] & 0xC0 == 0x80:
+            start -= 1
+        for secret in _secrets(data[start:end]):
+            yield secret._replace(start=secret.start + start, end=secret.end + start)
 
 
 def _secrets(data: bytes) -> Iterator[_Secret]:
@@ -277,19 +363,19 @@ def _secrets(data: bytes) -> Iterator[_Secret]:
     yield from _by_name(data, lowered)
     for literal, pattern, kind in _PLACES:
         if literal in lowered:
-            yield from _by_place(data, pattern, kind)
+            yield from _by_place(data, lowered, literal, pattern, kind)
 
 
 def _by_shape(data: bytes) -> Iterator[_Secret]:
     """Vendors' keys. Only runs with a digit are looked at: keys have one, long words rarely."""
-    digit, shape = re.compile(rb"\d"), re.compile(_SHAPE)
+    digit, shape = _compiled(rb"\d"), _compiled(_SHAPE)
     for start, end in _runs(data):
         if not digit.search(data, start, end):
             continue
         while start < end and (found := shape.search(data, start, end)):
             whole = shape.match(data, found.start()) or found  # a run ends at + / and =
             start = whole.end()
-            if not re.compile(_PLACEHOLDER).search(whole[0].lower()):
+            if not _compiled(_PLACEHOLDER).search(whole[0].lower()):
                 yield _Secret(whole.start(), start, _SHAPES[(whole.lastindex or 1) - 1][0])
 
 
@@ -303,27 +389,59 @@ def _runs(data: bytes) -> Iterator[tuple[int, int]]:
         start = outline.find(_RUN, end)
 
 
-def _by_place(data: bytes, pattern: bytes, kind: str) -> Iterator[_Secret]:
-    for found in re.compile(pattern).finditer(data):
+def _by_place(
+    data: bytes, lowered: bytes, literal: bytes, pattern: bytes, kind: str
+) -> Iterator[_Secret]:
+    for found in _matches(data, lowered, literal, _compiled(pattern)):
         secret = found[1]
         if len(secret) > 200 or not _is_dummy(secret):
             yield _Secret(*found.span(1), kind)
 
 
+def _matches(
+    data: bytes, lowered: bytes, literal: bytes, pattern: re.Pattern[bytes]
+) -> Iterator[re.Match[bytes]]:
+    """The pattern's matches. Where it begins with the literal, a plain search finds them, many
+    times faster than a pattern that may begin anywhere."""
+    if (
+        not pattern.pattern.lower()
+        .removeprefix(b"\\b")
+        .startswith((literal, re.escape(literal), b"[cc]ookie"))
+    ):
+        yield from pattern.finditer(data)
+        return
+    at = lowered.find(literal)
+    while at >= 0:
+        found = pattern.match(data, at)
+        if found:
+            yield found
+        at = lowered.find(literal, max(found.end() if found else 0, at + 1))
+
+
 def _by_name(data: bytes, lowered: bytes) -> Iterator[_Secret]:
     """Values given to names such as ``API_KEY``: assignments, JSON, YAML, flags, headers, XML."""
-    assigned = re.compile(_ASSIGNED)
-    for word, lead in _NAMES:
-        start = lowered.find(word)
-        while start >= 0:
-            end = start + len(word)
-            found = assigned.match(data, end)
-            if found and _holds(lowered[max(0, start - 40) : start], lead, found):
-                if _is_secret(word, found):
-                    yield _Secret(*found.span("value"), _kind_of(word))
-                if found.end() - end > 400:  # never read a long value twice
-                    end = found.end()
-            start = lowered.find(word, end)
+    for name in _NAMES if data.isascii() else (*_NAMES, *_CHINESE_NAMES):
+        if name[0] in lowered:
+            yield from _by_one_name(data, lowered, *name)
+
+
+def _by_one_name(
+    data: bytes, lowered: bytes, stem: bytes, rest: bytes, lead: bytes
+) -> Iterator[_Secret]:
+    assigned, ending = _compiled(_ASSIGNED), _compiled(rest)
+    start = lowered.find(stem)
+    while start >= 0:
+        end = start + len(stem)
+        whole = ending.match(lowered, end)
+        end = whole.end() if whole else end
+        found = assigned.match(data, end) if whole else None
+        if found and _holds(lowered[max(0, start - 40) : start], lead, found):
+            word = lowered[start:end]
+            if _is_secret(word, found):
+                yield _Secret(*found.span("value"), _kind_of(word))
+            if found.end() - end > 400:  # never read a long value twice
+                end = found.end()
+        start = lowered.find(stem, end)
 
 
 def _kind_of(word: bytes) -> str:
@@ -335,20 +453,20 @@ def _kind_of(word: bytes) -> str:
 
 def _holds(before: bytes, lead: bytes, found: re.Match[bytes]) -> bool:
     """Whether the name, as far as its spelling and what follows tell, holds a secret."""
-    if found["code"] or (lead and not re.compile(lead).search(before)):
+    if found["code"] or (lead and not _compiled(lead).search(before)):
         return False
-    if found["mark"] == b">" and not re.compile(rb"<[\w-]*$").search(before):
+    if found["mark"] == b">" and not _compiled(rb"<[\w-]*$").search(before):
         return False
-    if re.compile(_OTHER).search(before) or re.compile(_ABOUT).match(found["rest"].lower()):
+    if _compiled(_OTHER).search(before) or _compiled(_ABOUT).match(found["rest"].lower()):
         return False
-    option = re.compile(rb"(?<![\w-])--?[\w-]*$").search(before) and not found["rest"]
+    option = _compiled(rb"(?<![\w-])--?[\w-]*$").search(before) and not found["rest"]
     return found["loose"] is None or bool(option) or _is_random(found["value"])
 
 
 def _is_random(value: bytes) -> bool:
     """Whether a value that nothing but a space ties to its name still can only be a secret."""
-    kinds = sum(bool(re.compile(kind).search(value)) for kind in _KINDS)
-    mixed = re.compile(_KINDS[-1]).search(value) or len(re.compile(rb"\d+").findall(value)) > 1
+    kinds = sum(bool(_compiled(kind).search(value)) for kind in _KINDS)
+    mixed = _compiled(_KINDS[-1]).search(value) or len(_compiled(rb"\d+").findall(value)) > 1
     if len(value) < 8 or kinds < 3 or not mixed or b"/" in value:
         return False
     return not _is_wordlike(value)
@@ -359,12 +477,12 @@ def _is_secret(word: bytes, found: re.Match[bytes]) -> bool:
     value = found["value"]
     if _is_dummy(value) or value.startswith((b"/", b"./", b"~/")):
         return False
-    digit, letter = re.compile(rb"\d").search(value), re.compile(rb"[A-Za-z]").search(value)
+    digit, letter = _compiled(rb"\d").search(value), _compiled(rb"[A-Za-z]").search(value)
     if _kind_of(word) == "password":
-        odd = re.compile(rb"[!@#$%^&*?+~]").search(value, 1)
+        odd = _compiled(rb"[!@#$%^&*?+~]").search(value, 1)
         return len(value) >= 6 and bool(letter) and bool(digit or odd)
     if found["scheme"]:
-        mixed = re.compile(rb"[a-z][A-Z]|=$").search(value)
+        mixed = _compiled(rb"[a-z][A-Z]|=$").search(value)
         return len(value) >= 8 and bool(digit or mixed)
     return len(value) >= 12 and bool(digit and letter) and not _is_wordlike(value)
 
@@ -372,14 +490,14 @@ def _is_secret(word: bytes, found: re.Match[bytes]) -> bool:
 def _is_dummy(value: bytes) -> bool:
     """Whether a value is a placeholder, a variable, a marker, or made of words for tests."""
     lowered = value.lower()
-    if re.compile(rb"[A-Z]+(?:_[A-Z]+)*$").match(value):  # the name of a variable
+    if _compiled(rb"[A-Z]+(?:_[A-Z]+)*$").match(value):  # the name of a variable
         return True
-    if re.compile(_PLACEHOLDER).search(lowered):
+    if _compiled(_PLACEHOLDER).search(lowered):
         return True
-    left = re.compile(_DUMMY).sub(b"", lowered)
-    return len(re.compile(rb"[a-z]").findall(left)) < 3 and len(left) < 6
+    left = _compiled(_DUMMY).sub(b"", lowered)
+    return len(_compiled(rb"[a-z]").findall(left)) < 3 and len(left) < 6
 
 
 def _is_wordlike(value: bytes) -> bool:
     """Whether a value reads as an identifier, a version, a date or a path."""
-    return bool(re.compile(_WORDLIKE).match(value))
+    return bool(_compiled(_WORDLIKE).match(value))

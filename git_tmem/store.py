@@ -32,7 +32,7 @@ from git_tmem.errors import InputError, StoreError, Unreadable
 from git_tmem.journal import NOTE, RECORD, TOMBSTONE, Entry
 from git_tmem.merge import FORMAT_PATH, NOTE_ABBREV, SIZE_LIMIT, record_path
 from git_tmem.playbook import FORMAT, canonical, record_id
-from git_tmem.redact import redact, redact_value
+from git_tmem.redact import Own, own_patterns, redact_value
 from git_tmem.repo import NOBODY, Repository
 
 MAIN = "refs/tmem/main"
@@ -65,6 +65,16 @@ class Store:
     def __init__(self, repository: Repository) -> None:
         self.repository = repository
         self._locked = False
+        self._own: Own | None = None
+
+    def clean(self, value: Any) -> Any:
+        """A text or a JSON value without secrets, also those that ``tmem.redact`` tells.
+
+        Raises InputError for a pattern there that is none.
+        """
+        if self._own is None:
+            self._own = own_patterns(self.repository.git.configs("tmem.redact"))
+        return redact_value(value, self._own)
 
     def tip(self) -> str:
         """The commit ``refs/tmem/main`` is at, '' while there is none."""
@@ -76,13 +86,13 @@ class Store:
         Raises InputError for a document that is no valid record, StoreError when git or
         the disk refuses.
         """
-        document = redact_value(document)
+        document = self.clean(document)
         data = canonical(document)
         schema.validate(document, document["kind"], "the record")
         if len(data) > SIZE_LIMIT:
             raise StoreError(f"the record has {len(data)} bytes, more than {SIZE_LIMIT}")
         name = record_id(data)
-        message = _message(document, name, keywords)
+        message = self.clean(_message(document, name, keywords))
         outcome = STORED
         with self._journaled(Entry(RECORD, name, data.decode(), message)) as replayed:
             outcome = self._put(name, data, message)
@@ -109,7 +119,7 @@ class Store:
 
     def forget(self, record: str, reason: str, title: str, session: str) -> None:
         """Replace a record by a tombstone that wins every merge; its raw trace goes too."""
-        tombstone = redact_value(
+        tombstone = self.clean(
             {
                 "format": FORMAT,
                 "kind": "tombstone",
@@ -122,7 +132,7 @@ class Store:
         schema.validate(tombstone, "tombstone", "the tombstone")
         data = canonical(tombstone)
         subject = f"forget: {title}\n\n{reason}\n\nTmem-Id: {record}\nTmem-Kind: tombstone\n"
-        message = redact(subject)
+        message = self.clean(subject)
         with self._journaled(Entry(TOMBSTONE, record, data.decode(), message)):
             self._bury(record, data, message)
 
@@ -214,7 +224,7 @@ class Store:
 
     def annotate(self, lines: Mapping[str, Iterable[str]], gone: Iterable[str] = ()) -> None:
         """Add note lines to commits (commit id -> lines), and take those of ``gone`` away."""
-        lines = {commit: [redact(line) for line in new] for commit, new in lines.items()}
+        lines = {commit: [self.clean(line) for line in new] for commit, new in lines.items()}
         entries = [Entry(NOTE, commit, "\n".join(new)) for commit, new in lines.items() if new]
         with self._journaled(*entries):
             self._note_lines(lines, gone)
@@ -273,7 +283,7 @@ class Store:
 
     def keep_raw(self, record: str, trace: str, patch: str, replaces: Iterable[str] = ()) -> None:
         """Keep a redacted trace and patch beside a record, in this clone only."""
-        files = {"trace.jsonl": redact(trace), "patch.diff": redact(patch)}
+        files = {"trace.jsonl": self.clean(trace), "patch.diff": self.clean(patch)}
 
         def edits(tree: str) -> Edits:
             old = [path for other in replaces for path in self._raw_paths(tree, other)]
@@ -446,4 +456,4 @@ def _message(document: Mapping[str, Any], name: str, keywords: Iterable[str]) ->
     trailers += [f"Tmem-Keywords: {words}"] if words else []
     trailers += [f"Tmem-Replaces: {old}" for old in document.get("supersedes", ())]
     subject = " ".join(str(document["title"]).split())
-    return redact(f"capture: {subject}\n\n" + "\n".join(trailers) + "\n")
+    return f"capture: {subject}\n\n" + "\n".join(trailers) + "\n"

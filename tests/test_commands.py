@@ -813,3 +813,23 @@ def test_the_window_is_configurable_and_a_bad_value_is_told(
         done = tmem("capture")
         assert done.returncode == 3
         assert done.stderr.startswith(f"git tmem: tmem.window is {value!r}")
+
+
+def test_what_tmem_redact_names_is_written_nowhere(repo: Path, worked: Path, tmem: Tmem) -> None:
+    run_git(repo, "config", "--add", "tmem.redact", "article")
+    run_git(repo, "config", "--add", "tmem.redact", "KeyError")
+    assert tmem("capture").returncode == 0
+    assert "already kept" in tmem("capture").stdout
+    objects = run_git(repo, "cat-file", "--batch-all-objects", "--batch-check").splitlines()
+    ours = run_git(repo, "rev-list", "--objects", "--glob=refs/tmem*", "--glob=refs/notes/tmem")
+    named = {line.split()[0] for line in ours.splitlines()}
+    texts = [run_git(repo, "cat-file", "-p", line.split()[0]) for line in objects]
+    kept = [text for line, text in zip(objects, texts, strict=True) if line.split()[0] in named]
+    files = [path for path in (repo / ".tmem").rglob("*") if path.is_file()]
+    kept += [path.read_text(encoding="utf-8") for path in files]
+    assert any("[REDACTED:own]" in text for text in kept)
+    assert not [text for text in kept if "KeyError" in text or "unknown article" in text]
+    run_git(repo, "config", "--add", "tmem.redact", "(")
+    done = tmem("capture")
+    assert done.returncode == 3
+    assert done.stderr.startswith("git tmem: tmem.redact holds '('")

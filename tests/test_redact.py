@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from git_tmem.redact import redact, redact_value
+from git_tmem.errors import InputError
+from git_tmem.redact import own_patterns, redact, redact_value
 
 ALNUM = string.ascii_letters + string.digits
 HEX = "0123456789abcdef"
@@ -323,3 +324,26 @@ def test_real_logs_hold_next_to_nothing_to_redact(corpus: Path) -> None:
     texts = [log.read_text("utf-8", errors="replace") for log in logs]
     hits = sum(redact(text).count("[REDACTED:") - text.count("[REDACTED:") for text in texts)
     assert hits <= sum(map(len, texts)) / 1_000_000
+
+
+def test_a_users_own_patterns_are_secrets_too_and_their_first_group_is_what_goes() -> None:
+    own = own_patterns(["ACME-[0-9]{4}", "pin (\\d+)", "项目[甲乙]"])
+    text = redact("ACME-1234 pin 77 项目甲 ACME-x", own)
+    assert text == "[REDACTED:own] pin [REDACTED:own] [REDACTED:own] ACME-x"
+    assert redact(text, own) == text
+    assert redact_value({"ACME-1234": ["pin 77"]}, own) == {
+        "[REDACTED:own]": ["pin [REDACTED:own]"]
+    }
+
+
+@pytest.mark.parametrize("pattern", ["REDACTED", "x*", ".", "[A-Z]+", "(?s).*"])
+def test_own_patterns_that_match_anything_end_and_leave_markers_alone(pattern: str) -> None:
+    own = own_patterns([pattern])
+    text = redact("some REDACTED text ghp_" + drawn(36), own)
+    assert "ghp_" not in text
+    assert redact(text, own) == text
+
+
+def test_an_own_pattern_that_is_none_is_refused_in_one_line() -> None:
+    with pytest.raises(InputError, match=r"tmem.redact holds '\(', which is no pattern"):
+        own_patterns(["("])
