@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO
 
 from git_tmem.actions import Session
-from git_tmem.adapters import claude_code, dsh, generic
+from git_tmem.adapters import claude_code, codex, dsh, generic
 from git_tmem.adapters.base import Adapter
 from git_tmem.adapters.records import HEAD_BYTES, Records
 from git_tmem.errors import InputError
@@ -20,6 +20,7 @@ from git_tmem.errors import InputError
 ADAPTERS: dict[str, Adapter] = {
     claude_code.NAME: claude_code,
     dsh.NAME: dsh,
+    codex.NAME: codex,
     generic.NAME: generic,
 }
 
