@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO
 
 from git_tmem.actions import Session
-from git_tmem.adapters import claude_code, codex, dsh, generic
+from git_tmem.adapters import claude_code, codex, dsh, generic, pi
 from git_tmem.adapters.base import Adapter
 from git_tmem.adapters.records import HEAD_BYTES, Records
 from git_tmem.errors import InputError
@@ -21,6 +21,7 @@ ADAPTERS: dict[str, Adapter] = {
     claude_code.NAME: claude_code,
     dsh.NAME: dsh,
     codex.NAME: codex,
+    pi.NAME: pi,
     generic.NAME: generic,
 }
 

@@ -1,0 +1,151 @@
+"""Session logs of pi."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from git_tmem.actions import EXEC, MUTATE, PROMPT, READ, Action, Session
+from git_tmem.adapters import base, pi
+from git_tmem.changes import Hunk
+from git_tmem.errors import InputError
+
+from .samples import log, only, parse, sample
+
+HEADER = {"type": "session", "version": 3, "id": "s", "timestamp": "2026-05-12", "cwd": "/w"}
+
+
+def entry(name: str, parent: str | None, role: str, **message: Any) -> dict[str, Any]:
+    return {
+        "type": "message",
+        "id": name,
+        "parentId": parent,
+        "message": {"role": role, **message},
+    }
+
+
+def texts(session: Session) -> list[str]:
+    return [action.text for action in only(session, PROMPT)]
+
+
+def bash(text: str, error: bool = True) -> Action:
+    """The action of a command whose result has this text."""
+    asked = {"type": "toolCall", "id": "c", "name": "bash", "arguments": {"command": "make"}}
+    result = {"toolCallId": "c", "content": [{"type": "text", "text": text}], "isError": error}
+    records = (
+        entry("a", None, "assistant", content=[asked]),
+        entry("b", "a", "toolResult", **result),
+    )
+    (action,) = parse(log(HEADER, *records)).actions
+    return action
+
+
+def test_a_log_of_the_first_version_is_read_in_its_order() -> None:
+    session = sample("pi", "v1.jsonl")
+    assert (session.version, session.compactions, session.unknown) == ("v1", 1, ())
+    assert [(action.kind, action.path or action.command) for action in session.actions] == [
+        (PROMPT, ""),
+        (READ, "app/price.py"),
+        (EXEC, "pytest -q"),
+        (MUTATE, "app/price.py"),
+        (MUTATE, "app/price.py"),
+        (MUTATE, "tests/test_price.py"),
+        (EXEC, "git status"),
+        (EXEC, "pytest -q"),
+        (EXEC, "make slow"),
+    ]
+    assert [action.exit_code for action in only(session, EXEC)] == [1, 0, 0, None]
+    refused, edit, written = only(session, MUTATE)
+    assert (refused.failed, edit.failed, written.created) == (True, False, True)
+    assert edit.hunks == (Hunk(("int(x)",), ("round(x)",), True),)
+    assert edit.reason == "int() cuts off; round() does not."
+    assert session.actions[1].reason == "Where is it?"
+
+
+def test_only_the_way_from_the_last_entry_to_the_root_counts() -> None:
+    session = sample("pi", "v3.jsonl")
+    assert (session.version, session.compactions) == ("v3", 0)
+    prompt, edit, tests = session.actions
+    assert (prompt.text, tests.exit_code) == ("Rename the helper.", 0)
+    assert edit.reason == "By a real rename."
+    assert edit.hunks == (Hunk(("def old():",), ("def new():",)),)
+
+
+def test_the_same_words_on_another_branch_are_said_again() -> None:
+    records = [
+        entry("a", None, "user", content="go"),
+        entry("b", "a", "user", content="again"),
+        entry("c", "a", "user", content="again"),
+    ]
+    session = parse(log(HEADER, *records))
+    assert [(action.text, action.record) for action in session.actions] == [("go", 1), ("again", 3)]
+    assert texts(parse(log(HEADER, *records, entry("d", "b", "user", content="x")))) == [
+        "go",
+        "again",
+        "x",
+    ]
+
+
+def test_a_damaged_line_does_not_cut_the_way_to_the_root() -> None:
+    records = [
+        entry(name, parent, "user", content=name) for name, parent in zip("bcd", "abc", strict=True)
+    ]
+    data = log(HEADER, entry("a", None, "user", content="a"), *records)
+    lines = data.splitlines(keepends=True)
+    assert texts(parse(data)) == ["a", "b", "c", "d"]
+    assert texts(parse(b"".join((*lines[:3], b"damage\n", *lines[4:])))) == ["a", "b", "d"]
+
+
+def test_a_tree_that_is_a_ring_ends() -> None:
+    ring = [entry("a", "b", "user", content="a"), entry("b", "a", "user", content="b")]
+    assert texts(parse(log(HEADER, *ring))) == ["a", "b"]
+
+
+def test_a_tree_of_too_many_entries_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "ACTION_LIMIT", 10)
+    changes = [{"type": "model_change", "id": str(number)} for number in range(11)]
+    with pytest.raises(InputError, match="more than 10 entries"):
+        parse(log(HEADER, *changes), "pi")
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "code", "failed"),
+    [
+        ("1 passed", False, 0, False),
+        ("1 failed\n\nCommand exited with code 1", True, 1, False),
+        ("Command exited with code 7\n", True, 7, False),
+        ("Command exited with code 7", False, 0, False),  # what a passing command printed
+        ("...\n\nCommand timed out after 5 seconds", True, 124, False),
+        ("part\n\nCommand aborted", True, None, False),
+        ("Working directory does not exist", True, None, True),
+    ],
+)
+def test_the_end_of_an_error_tells_the_exit_code(
+    text: str, error: bool, code: int | None, failed: bool
+) -> None:
+    action = bash(text, error)
+    assert (action.exit_code, action.failed) == (code, failed)
+
+
+def test_a_command_of_the_user_that_was_cancelled_has_no_code() -> None:
+    ran = entry("a", None, "bashExecution", command="make", output="", exitCode=1, cancelled=True)
+    (action,) = parse(log(HEADER, ran)).actions
+    assert (action.kind, action.exit_code, action.failed) == (EXEC, None, False)
+
+
+def test_logs_are_found_in_the_folders_of_the_work_tree(tmp_path: Path) -> None:
+    sessions = tmp_path / ".pi" / "agent" / "sessions"
+    for name in ("--home-ada-app--", "--home-ada-app-sub--", "--home-bob--"):
+        (sessions / name).mkdir(parents=True)
+        (sessions / name / "2026_a.jsonl").touch()
+        (sessions / name / "notes.txt").touch()
+    found = list(pi.find_logs(["/home/ada/app"], {"HOME": str(tmp_path)}))
+    assert [Path(path).parent.name for path in found] == [
+        "--home-ada-app--",
+        "--home-ada-app-sub--",
+    ]
+    moved = {"PI_CODING_AGENT_DIR": str(tmp_path / ".pi" / "agent")}
+    assert list(pi.find_logs(["/home/ada/app"], moved)) == found
+    assert list(pi.find_logs(["/"], {})) == []
