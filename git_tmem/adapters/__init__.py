@@ -12,15 +12,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO
 
 from git_tmem.actions import Session
-from git_tmem.adapters import claude_code, codex, dsh, generic, pi
+from git_tmem.adapters import claude_code, codex, dsh, generic, opencode, pi
 from git_tmem.adapters.base import Adapter
 from git_tmem.adapters.records import HEAD_BYTES, Records
+from git_tmem.adapters.stored import measure as measure
+from git_tmem.adapters.stored import open_log as open_log
 from git_tmem.errors import InputError
 
 ADAPTERS: dict[str, Adapter] = {
     claude_code.NAME: claude_code,
     dsh.NAME: dsh,
     codex.NAME: codex,
+    opencode.NAME: opencode,
     pi.NAME: pi,
     generic.NAME: generic,
 }
@@ -58,9 +61,10 @@ def parse(stream: BinaryIO, agent: str | None = None) -> Session:
     )
 
 
-def working_directory(path: str) -> str:
-    """The folder that the first records of a log name, '' if none. Raises OSError."""
-    with open(path, "rb") as stream:
+def working_directory(location: str) -> str:
+    """The folder that the first records of a log name, '' if none. Raises OSError and
+    InputError as :func:`open_log` does."""
+    with open_log(location) as stream:
         start = stream.read(_FOLDER_BYTES)
     head = Records(io.BytesIO(start)).head()
     name = _detect(head)
