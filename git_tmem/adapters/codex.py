@@ -10,19 +10,17 @@ command that goes on in the background has a session's number, and the output of
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from git_tmem.actions import EXEC, MUTATE, OTHER, READ, Action, Session
+from git_tmem.actions import EXEC, MUTATE, Action, Session
 from git_tmem.adapters.base import (
     Narration,
     Trace,
     command_of,
     epoch,
-    file_of,
     keep_output,
     mapping,
     names,
@@ -31,7 +29,7 @@ from git_tmem.adapters.base import (
     text_of,
     whole_number,
 )
-from git_tmem.adapters.patches import parse_patch
+from git_tmem.adapters.codex_tools import TOOLS, arguments, opaque
 from git_tmem.adapters.places import entries, folder
 
 NAME = "codex"
@@ -66,7 +64,11 @@ _ITEMS = frozenset(
 )
 
 #: How texts begin that stand in the place of a user's words and that no user wrote.
-_INJECTED = re.compile(r"\s*(?:# AGENTS\.md instructions|<[A-Za-z_-]{3,40}(?: [a-z_-]{1,40})?>)")
+_INJECTED = re.compile(
+    r"\s*(?:# AGENTS\.md instructions"
+    r"|<(?:[A-Za-z]{1,40}(?:_[A-Za-z]{1,40}){1,6}|app-context|INSTRUCTIONS|permissions instructions"
+    r"|skill)>)"
+)
 #: What an editor's plug-in puts before the user's words.
 _REQUEST = re.compile(r"\n## My request for Codex:\s*")
 _FOLDER = re.compile(r"<environment_context>\s{0,9}<cwd>([^<\n]{1,4096})</cwd>")
@@ -84,14 +86,6 @@ _REFUSED = re.compile(
     r"|rejected|patch rejected|exec command rejected|execution error|write_stdin failed",
     re.IGNORECASE,
 )
-#: A shell command that is nothing but a patch, as Codex itself takes it to be one.
-_ONLY_PATCH = re.compile(
-    r"\s*(?:cd\s+(?P<quote>['\"]?)(?P<folder>[^'\"\n&;|]{1,4096}?)(?P=quote)\s*&&\s*)?"
-    r"apply_?patch\s+(?:<<-?\s*['\"]?\w{1,40}['\"]?\s*\n)?['\"]?"
-    r"(?P<patch>\*\*\* Begin Patch.*\*\*\* End Patch)['\"]?\s*(?:\w{1,40}\s*)?",
-    re.DOTALL,
-)
-_PATCH = re.compile(r"apply_?patch\b.{0,80}?(\*\*\* Begin Patch.*?\*\*\* End Patch)", re.DOTALL)
 
 
 def detect(head: Sequence[Mapping[str, Any]]) -> bool:
@@ -151,7 +145,7 @@ class _Reading:
         self.trace = Trace(NAME)
         self._said = Narration()
         self._subagent = False
-        self._time = 0
+        self._stamp: object = None  # the time of the record, or of the last that had one
         self._told = False  # whether events tell what the user says
         self._asked: tuple[str, int, int] | None = None  # a prompt that an event may repeat
         self._calls: dict[str, list[int]] = {}  # call -> its actions
@@ -161,7 +155,7 @@ class _Reading:
     def take(self, index: int, record: Mapping[str, Any]) -> None:
         kind = string(record.get("type"))
         payload = mapping(record.get("payload"))
-        self._time = epoch(record.get("timestamp")) or self._time
+        self._stamp = record.get("timestamp", self._stamp)
         if kind == "response_item":
             self._item(index, payload)
         elif kind == "event_msg":
@@ -214,13 +208,14 @@ class _Reading:
             parts = content if isinstance(content, list) else [content]
             self._set_scene({"cwd": _named_folder(text_of(content))})
             spoken = [said for part in parts if (said := _spoken(text_of([part])))]
-            self._asked = ("\n".join(spoken), index, self._time) if spoken else None
+            self._asked = ("\n".join(spoken), index, epoch(self._stamp)) if spoken else None
 
     def _event(self, index: int, event: Mapping[str, Any]) -> None:
         kind = string(event.get("type"))
         if kind == "user_message":
             self._told, self._asked = True, None
-            self._prompt(_spoken(string(event.get("message"))), index, self._time)
+            text = _REQUEST.split(string(event.get("message")), maxsplit=1)[-1]
+            self._prompt(text, index, epoch(self._stamp))
         elif kind == "agent_message":
             self._speak(event.get("message"))
         elif kind in ("agent_reasoning", "agent_reasoning_raw_content"):
@@ -254,27 +249,27 @@ class _Reading:
         self._said.answer()
         self.trace.prompt(text, index, time, self._subagent)
 
-    def _call(self, index: int, name: str, given: object, call: str) -> None:
+    def _call(self, index: int, name: str, value: object, call: str) -> None:
         self.settle_prompt()
         self._said.begin()
-        shape = _TOOLS.get(name)
+        shape = TOOLS.get(name)
         if shape is None:
             self.trace.miss(f"tool {name}")
-        arguments = _arguments(given)
+        given = arguments(value)
         numbers = []
-        for action in (shape or _other)(arguments):
+        for action in (shape or opaque)(given):
             action = action._replace(
                 record=index,
                 tool=name[:80],
                 reason=self._said.reason,
-                cwd=_folder(self._folder(arguments), action.cwd),
-                time=self._time,
+                cwd=_folder(self._folder(given), action.cwd),
+                time=epoch(self._stamp),
                 subagent=self._subagent,
             )
             numbers.append(self.trace.add(action, call))
         self._calls[call] = numbers
         if name == "write_stdin":
-            self._polls[call] = str(arguments.get("session_id"))[:40]
+            self._polls[call] = str(given.get("session_id"))[:40]
 
     def _folder(self, given: Mapping[str, Any]) -> str:
         place = path_of(given.get("workdir")) or path_of(given.get("working_directory"))
@@ -322,12 +317,14 @@ class _Reading:
         if not numbers and event.get("source") == "user_shell":
             command = command_of(event.get("command"))
             cwd = path_of(event.get("cwd")) or self.trace.cwd
-            action = Action(EXEC, index, "user_shell", command=command, cwd=cwd, time=self._time)
+            action = Action(
+                EXEC, index, "user_shell", command=command, cwd=cwd, time=epoch(self._stamp)
+            )
             numbers = [self.trace.add(action._replace(subagent=self._subagent))]
         for number in numbers:
             if self.trace.actions[number].kind == EXEC:
                 kept = keep_output(output or self.trace.actions[number].output, code)
-                self.trace.update(number, result=index, exit_code=code, output=kept)
+                self.trace.update(number, result=index, failed=False, exit_code=code, output=kept)
 
     def _refuse(self, index: int, call: str) -> None:
         for number in self._calls.get(call, []):
@@ -336,9 +333,9 @@ class _Reading:
 
 
 def _spoken(text: str) -> str:
-    """What the user said in a text: all, what follows a plug-in's preface, or nothing."""
-    text = _REQUEST.split(text, maxsplit=1)[-1]
-    return "" if _INJECTED.match(text) else text
+    """What the user said in a text of the conversation: all, what follows a plug-in's
+    preface, or nothing."""
+    return "" if _INJECTED.match(text) else _REQUEST.split(text, maxsplit=1)[-1]
 
 
 def _named_folder(text: str) -> str:
@@ -351,23 +348,11 @@ def _folder(cwd: str, place: str) -> str:
     return os.path.join(cwd, place) if place else cwd
 
 
-def _arguments(value: object) -> Mapping[str, Any]:
-    """Arguments as an object: they are one, its JSON text, or the text of a patch."""
-    if isinstance(value, str):
-        if value.lstrip().startswith("*** Begin Patch"):
-            return {"input": value}
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return {}
-    return mapping(value)
-
-
 def _told(output: object) -> _Told:
     """What a call's output tells: it is a text with a head, or JSON, or a list of blocks."""
     text = text_of([output]) if isinstance(output, dict) else text_of(output)
     if text.startswith("{") and '"exit_code"' in text[-400:]:
-        told = _arguments(text)
+        told = arguments(text)
         metadata = mapping(told.get("metadata"))
         return _Told(string(told.get("output")), whole_number(metadata.get("exit_code")))
     head = _HEAD.match(text[:800])
@@ -379,64 +364,3 @@ def _told(output: object) -> _Told:
         int(code.group(1)) if code else None,
         session.group(1) if session else "",
     )
-
-
-def _patch(text: str, place: str = "") -> list[Action]:
-    made = Action(MUTATE, 0, cwd=place)
-    return [
-        made._replace(path=path_of(edit.path), hunks=edit.hunks, created=edit.created)
-        for edit in parse_patch(text)
-    ]
-
-
-def _apply_patch(given: Mapping[str, Any]) -> list[Action]:
-    return _patch(string(given.get("input")) or string(given.get("patch"))) or _other(given)
-
-
-def _run(given: Mapping[str, Any]) -> list[Action]:
-    """A command and the patches in it; a command that is only a patch is no more than that."""
-    value = given.get("cmd") or given.get("command")
-    words = value if isinstance(value, list) else []
-    if len(words) == 2 and words[0] in ("apply_patch", "applypatch"):
-        return _patch(string(words[1])) or _other(given)
-    script = string(words[2]) if len(words) == 3 else "" if words else string(value)
-    if "*** Begin Patch" in script:
-        only = _ONLY_PATCH.fullmatch(script)
-        if only and (edits := _patch(only["patch"], only["folder"] or "")):
-            return edits
-        inside = [action for found in _PATCH.findall(script) for action in _patch(found)]
-        return [Action(EXEC, 0, command=command_of(value)), *inside]
-    return [Action(EXEC, 0, command=command_of(value))]
-
-
-def _read(given: Mapping[str, Any]) -> list[Action]:
-    return [Action(READ, 0, path=path_of(given.get("file_path") or given.get("path")))]
-
-
-def _searched(given: Mapping[str, Any]) -> list[Action]:
-    return [Action(READ, 0, path=file_of(given.get("path") or given.get("dir_path")))]
-
-
-def _other(given: Mapping[str, Any]) -> list[Action]:
-    return [Action(OTHER, 0)]
-
-
-_TOOLS: dict[str, Callable[[Mapping[str, Any]], list[Action]]] = {
-    "apply_patch": _apply_patch,
-    "read_file": _read,
-    "view_image": _read,
-    "grep_files": _searched,
-    "list_dir": _searched,
-    **dict.fromkeys(
-        names("shell shell_command exec_command local_shell container.exec unified_exec"), _run
-    ),
-    **dict.fromkeys(
-        names(
-            "ask_question close_agent exec get_goal js_repl list_agents list_mcp_resource_templates"
-            " list_mcp_resources read_mcp_resource request_user_input resume_agent send_input"
-            " spawn_agent tool_search update_goal update_plan wait wait_agent web_search"
-            " write_stdin"
-        ),
-        _other,
-    ),
-}

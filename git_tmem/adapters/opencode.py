@@ -36,6 +36,9 @@ NAME = "opencode"
 #: Types of part that hold nothing for us.
 _IGNORED = frozenset(names("agent file patch retry snapshot step-finish subtask"))
 
+#: The error of a command that was broken off after it had begun.
+_ABORTED = "Tool execution aborted"
+
 
 def detect(head: Sequence[Mapping[str, Any]]) -> bool:
     """Whether there is a session's header, or a message with its parts."""
@@ -165,8 +168,9 @@ def _outcome(action: Action, state: Mapping[str, Any]) -> dict[str, Any]:
     metadata = mapping(state.get("metadata"))
     # None for a command that was killed or took too long, which the end of its output tells.
     code = None if failed else whole_number(metadata.get("exit"))
-    text = state.get("error") if failed else state.get("output") or metadata.get("output")
-    return {"failed": failed, "exit_code": code, "output": keep_output(text_of(text), code)}
+    text = text_of(state.get("error") if failed else state.get("output") or metadata.get("output"))
+    refused = failed and text != _ABORTED
+    return {"failed": refused, "exit_code": code, "output": keep_output(text, code)}
 
 
 def _read(given: Mapping[str, Any], metadata: Mapping[str, Any]) -> list[Action]:

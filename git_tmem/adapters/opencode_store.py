@@ -38,16 +38,23 @@ def find_logs(roots: Sequence[str], env: Mapping[str, str]) -> Iterator[str]:
     moved: set[str] = set()
     tops = spellings(roots)
     for path in entries(os.path.join(home, "opencode")):
-        if path.endswith(".db") and _is_database(path):
-            with contextlib.suppress(sqlite3.Error, OSError), _opened(path) as database:
-                for session, place in database.execute("SELECT id, directory FROM session"):
-                    moved.add(str(session))
-                    if any(is_below(str(place), top) for top in tops):
+        with contextlib.suppress(InputError, OSError):
+            if path.endswith(".db") and _is_database(path):
+                for session, place in _sessions(path):
+                    moved.add(session)
+                    if any(is_below(place, top) for top in tops):
                         yield f"{path}#{session}"
     for project in entries(os.path.join(home, "opencode", "storage", "session")):
         for path in entries(project):
             if path.endswith(".json") and os.path.basename(path)[: -len(".json")] not in moved:
                 yield path
+
+
+def _sessions(path: str) -> list[tuple[str, str]]:
+    """Id and folder of every session in a database."""
+    with _reading(path) as database:
+        rows = database.execute("SELECT id, directory FROM session").fetchall()
+    return [(str(session), str(place)) for session, place in rows]
 
 
 def lines(location: str) -> Iterator[bytes] | None:
@@ -81,41 +88,31 @@ def _split(location: str) -> tuple[str, str]:
 
 
 def _is_database(path: str) -> bool:
-    """Whether a file is a SQLite database with opencode's tables."""
-    try:
-        with open(path, "rb") as stream:
-            if stream.read(len(_MAGIC)) != _MAGIC:
-                return False
-        with _opened(path) as database:
-            return _has_tables(database)
-    except (OSError, sqlite3.Error):
-        return False
-
-
-def _has_tables(database: sqlite3.Connection) -> bool:
-    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN (?, ?, ?)"
-    return len(database.execute(query, _TABLES).fetchall()) == len(_TABLES)
-
-
-@contextlib.contextmanager
-def _opened(path: str) -> Iterator[sqlite3.Connection]:
-    """A database for reading. A write-ahead log beside it is read too, which blocks no writer;
-    without one nothing is pending, and the file is read as it is, without any lock."""
-    pending = os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal") > 0
-    mode = "mode=ro" if pending else "mode=ro&immutable=1"
-    with contextlib.closing(
-        sqlite3.connect(f"file:{quote(os.fsencode(os.path.abspath(path)))}?{mode}", uri=True)
-    ) as database:
-        database.text_factory = lambda data: data.decode("utf-8", "replace")
-        database.execute("PRAGMA query_only = 1")
-        yield database
+    """Whether a file is a SQLite database with opencode's tables. Raises InputError for one
+    that SQLite cannot read."""
+    if not os.path.isfile(path):
+        return False  # a pipe, of which nothing must be taken, or nothing at all
+    with open(path, "rb") as stream:
+        if stream.read(len(_MAGIC)) != _MAGIC:
+            return False
+    with _reading(path) as database:
+        query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN (?, ?, ?)"
+        return len(database.execute(query, _TABLES).fetchall()) == len(_TABLES)
 
 
 @contextlib.contextmanager
 def _reading(path: str) -> Iterator[sqlite3.Connection]:
-    """As above; what SQLite cannot read is an InputError."""
+    """A database for reading. A write-ahead log beside it is read too, which blocks no writer;
+    without one nothing is pending, and the file is read as it is, without any lock. What
+    SQLite cannot read is an InputError."""
+    pending = os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal") > 0
+    mode = "mode=ro" if pending else "mode=ro&immutable=1"
+    name = quote(os.fsencode(os.path.abspath(path)))
     try:
-        with _opened(path) as database:
+        with contextlib.closing(sqlite3.connect(f"file:{name}?{mode}", uri=True)) as database:
+            database.text_factory = lambda data: data.decode("utf-8", "replace")
+            database.execute("PRAGMA query_only = 1")
+            database.execute("PRAGMA temp_store = MEMORY")
             yield database
     except sqlite3.Error as error:
         raise InputError(
@@ -142,21 +139,22 @@ def _database_lines(path: str, session: str) -> Iterator[bytes]:
     with _reading(path) as database:
         name = _named(database, path, session)
         yield _line({"info": _session_info(database, name)})
-        limit = LINE_LIMIT - _INFO_BYTES
-        messages = database.execute(
-            "SELECT id, CASE WHEN length(data) < ? THEN data END FROM message"
-            " WHERE session_id = ? ORDER BY time_created, id",
-            (limit, name),
-        )
-        for message, data in messages:
+        # Ids first, so that no sorting ever holds what the rows hold.
+        query = "SELECT id FROM message WHERE session_id = ? ORDER BY time_created, id"
+        for (message,) in database.execute(query, (name,)).fetchall():
+            data = _data(database, "SELECT data FROM message", message)
             yield _spliced('{"messages": {"info": ', message, data, "}}\n")
-            parts = database.execute(
-                "SELECT id, CASE WHEN length(data) < ? THEN data END FROM part"
-                " WHERE message_id = ? ORDER BY id",
-                (limit, message),
-            )
-            for part, inner in parts:
-                yield _spliced('{"messages": {"parts": [', part, inner, "]}}\n")
+            query = "SELECT id FROM part WHERE message_id = ? ORDER BY id"
+            for (part,) in database.execute(query, (message,)).fetchall():
+                data = _data(database, "SELECT data FROM part", part)
+                yield _spliced('{"messages": {"parts": [', part, data, "]}}\n")
+
+
+def _data(database: sqlite3.Connection, query: str, name: object) -> str:
+    """A row's JSON text, '' when it is too long."""
+    query = f"{query} WHERE id = ? AND length(data) < ?"
+    row = database.execute(query, (name, LINE_LIMIT - _INFO_BYTES)).fetchone()
+    return string(row[0]) if row else ""
 
 
 def _session_info(database: sqlite3.Connection, session: str) -> dict[str, object]:
@@ -173,9 +171,9 @@ def _session_info(database: sqlite3.Connection, session: str) -> dict[str, objec
     }
 
 
-def _spliced(start: str, name: object, data: object, end: str) -> bytes:
+def _spliced(start: str, name: object, data: str, end: str) -> bytes:
     """A line around the JSON text of a row, which leaves out the id that is its key."""
-    text = string(data).strip()
+    text = data.strip()
     if not text.startswith("{"):
         return _TOO_LONG
     rest = text[1:].replace("\n", " ").replace("\r", " ").lstrip()

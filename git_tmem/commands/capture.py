@@ -74,6 +74,7 @@ def command(
       git tmem capture --agent claude-code
       git tmem capture --since "2 days ago"
       git tmem capture --session path/to/session.jsonl
+      git tmem capture --session ~/.local/share/opencode/opencode.db#ses_123
       git tmem capture --session - --agent generic < log.jsonl
       git tmem capture --range main..HEAD
     """

@@ -132,12 +132,13 @@ def test_a_shell_command_that_is_a_patch_is_its_edits() -> None:
 
 def test_a_patch_within_a_longer_command_is_an_edit_beside_the_command() -> None:
     script = (
-        "set -e\napply_patch <<'EOF'\n*** Begin Patch\n*** Add File: a.py\n+a = 1\n"
+        "cd lib && set -e\napply_patch <<'EOF'\n*** Begin Patch\n*** Add File: a.py\n+a = 1\n"
         "*** End Patch\nEOF\npytest -q"
     )
     given = call("exec_command", cmd=script)
     first, second = session(given, output("Exit code: 0\nOutput:\nok")).actions
-    assert (first.kind, first.exit_code, second.path) == (EXEC, 0, "a.py")
+    assert (first.kind, first.exit_code, first.cwd) == (EXEC, 0, "/w")
+    assert (second.path, second.cwd) == ("a.py", "/w/lib")
     assert not second.failed
     first, second = session(given, output("Exit code: 1\nOutput:\nno")).actions
     assert (first.exit_code, first.failed, second.failed) == (1, False, True)
@@ -226,6 +227,24 @@ def test_without_events_the_conversation_tells_what_the_user_says() -> None:
         ("fix it", 2),
         ("and test it", 6),
     ]
+
+
+def test_a_request_may_begin_with_markup() -> None:
+    for text in ("<div> is not centred", "<br> and <my-tag> are lost"):
+        content = [{"type": "input_text", "text": text}]
+        for record in (
+            event("user_message", message=text),
+            item("message", role="user", content=content),
+        ):
+            assert [action.text for action in session(record).actions] == [text]
+
+
+def test_many_patches_that_never_end_are_read_in_no_time() -> None:
+    script = (
+        "apply_patch *** Begin Patch\n*** End Patch\n" + "apply_patch *** Begin Patch\n" * 100_000
+    )
+    told = session(call("exec_command", cmd=script))
+    assert [action.kind for action in told.actions] == [EXEC]
 
 
 def test_the_actions_of_a_sub_agent_are_marked() -> None:
