@@ -83,9 +83,7 @@ def coverage(found: Sequence[Recorded]) -> list[list[str]]:
     ]
 
 
-def repairs(
-    found: Sequence[Recorded], measured: dict[str, slicing.Measured]
-) -> list[list[str]]:
+def repairs(found: Sequence[Recorded], measured: dict[str, slicing.Measured]) -> list[list[str]]:
     """Sessions in which a command failed, files were changed, and the same command passed."""
     closed = [session for session in found if _closes(session)]
     kept = [session for session in closed if measured[session.id].outcome == "captured"]

@@ -113,6 +113,7 @@ def _reading(path: str) -> Iterator[sqlite3.Connection]:
             database.text_factory = lambda data: data.decode("utf-8", "replace")
             database.execute("PRAGMA query_only = 1")
             database.execute("PRAGMA temp_store = MEMORY")
+            database.execute("PRAGMA trusted_schema = 0")
             yield database
     except sqlite3.Error as error:
         raise InputError(
@@ -217,7 +218,8 @@ def _files(root: str, kind: str, name: str) -> list[str]:
     time. An id that is no plain name has none."""
     if os.path.basename(name) != name or name in ("", ".", ".."):
         return []
-    return [path for path in entries(os.path.join(root, kind, name)) if path.endswith(".json")]
+    paths = entries(os.path.join(root, kind, name))
+    return [path for path in paths if path.endswith(".json") and os.path.isfile(path)]
 
 
 def _content(path: str) -> bytes:

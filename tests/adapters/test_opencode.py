@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import tracemalloc
 from collections.abc import Iterator
@@ -178,6 +179,20 @@ def test_a_database_in_use_is_read_with_what_is_not_yet_in_it_and_never_changed(
     writer.close()
     assert opened(f"{path}#{SESSION}").version == "2"
     assert sorted(file.name for file in path.parent.iterdir()) == ["opencode.db"]
+
+
+def test_what_a_crash_left_pending_is_read_and_left_as_it_is(tmp_path: Path) -> None:
+    path, writer = new_database(tmp_path)
+    writer.execute("PRAGMA journal_mode = WAL")
+    insert(writer, document())
+    left = tmp_path / "left"
+    left.mkdir()
+    for name in ("opencode.db", "opencode.db-wal"):
+        shutil.copy(path.with_name(name), left / name)
+    writer.close()
+    before = {file.name: file.read_bytes() for file in left.iterdir()}
+    assert work(opened(f"{left}/opencode.db")) == work(sample("opencode", "export.json"))
+    assert {name: (left / name).read_bytes() for name in before} == before
 
 
 def test_other_databases_and_names_with_a_number_sign_are_files(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from git_tmem.actions import EXEC, MUTATE, PROMPT, READ, Action, Session
 from git_tmem.adapters import base, pi
@@ -71,6 +73,19 @@ def test_only_the_way_from_the_last_entry_to_the_root_counts() -> None:
     assert (prompt.text, tests.exit_code) == ("Rename the helper.", 0)
     assert edit.reason == "By a real rename."
     assert edit.hunks == (Hunk(("def old():",), ("def new():",)),)
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=30))
+def test_of_any_tree_the_way_to_its_last_entry_counts(hung: list[int]) -> None:
+    parents = [number % (place + 1) for place, number in enumerate(hung)]
+    entries = [
+        entry(str(place + 1), str(parent) if parent else None, "user", content=f"say {place + 1}")
+        for place, parent in enumerate(parents)
+    ]
+    way = [len(parents)]
+    while parent := parents[way[-1] - 1]:
+        way.append(parent)
+    assert texts(parse(log(HEADER, *entries))) == [f"say {name}" for name in reversed(way)]
 
 
 def test_the_same_words_on_another_branch_are_said_again() -> None:
