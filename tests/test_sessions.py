@@ -174,6 +174,9 @@ def test_sessions_of_all_agents_are_listed_newest_first(
     found = find_sessions([str(repo)], {"HOME": str(sealed)})
     assert {log.path for log in found} == expected
     assert [log.changed for log in found] == sorted((log.changed for log in found), reverse=True)
+    (plain,) = (log for log in found if log.agent == "codex")
+    stat = os.stat(plain.path)
+    assert (plain.changed, plain.size) == (stat.st_mtime, stat.st_size)
     assert all(log.size > 0 for log in found)
     assert find_sessions([str(repo / "other")], {"HOME": str(sealed)}) == []
 

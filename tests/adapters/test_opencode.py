@@ -261,6 +261,8 @@ def test_memory_stays_bounded_whatever_the_number_of_parts(tmp_path: Path) -> No
     for number in range(100):
         row = (f"prt_9{number:03}", "msg_0003", SESSION, heavy)
         database.execute("INSERT INTO part VALUES (?, ?, ?, ?)", row)
+    giant = ("prt_9999", "msg_0003", SESSION)
+    database.execute("INSERT INTO part VALUES (?, ?, ?, hex(zeroblob(20000000)))", giant)
     database.commit()
     database.close()
     tracemalloc.start()
@@ -270,6 +272,7 @@ def test_memory_stays_bounded_whatever_the_number_of_parts(tmp_path: Path) -> No
     finally:
         tracemalloc.stop()
     assert session.records > 120
+    assert session.damaged == 1  # a row too long to be looked at
     assert peak < 15_000_000
 
 
