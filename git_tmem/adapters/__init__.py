@@ -2,6 +2,7 @@
 
 A new agent is one module in this folder that has what :class:`base.Adapter` asks for, and
 one line in ``ADAPTERS``. The order is that of detection: the loosest format comes last.
+Sessions that are no file of their own come through :func:`stored.open_log`.
 """
 
 from __future__ import annotations

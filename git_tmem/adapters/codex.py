@@ -145,6 +145,7 @@ class _Reading:
         self.trace = Trace(NAME)
         self._said = Narration()
         self._subagent = False
+        self._cwd = ""  # of the turn
         self._stamp: object = None  # the time of the record, or of the last that had one
         self._told = False  # whether events tell what the user says
         self._asked: tuple[str, int, int] | None = None  # a prompt that an event may repeat
@@ -161,6 +162,7 @@ class _Reading:
         elif kind == "event_msg":
             self._event(index, payload)
         elif kind in ("session_meta", "turn_context"):
+            self._cwd = path_of(payload.get("cwd")) or self._cwd
             self._set_scene(payload)
         elif kind == "compacted":
             self.trace.compactions += 1
@@ -273,7 +275,7 @@ class _Reading:
 
     def _folder(self, given: Mapping[str, Any]) -> str:
         place = path_of(given.get("workdir")) or path_of(given.get("working_directory"))
-        return _folder(self.trace.cwd, place)
+        return _folder(self._cwd or self.trace.cwd, place)
 
     def _output(self, index: int, call: str, output: object) -> None:
         self._said.answer()

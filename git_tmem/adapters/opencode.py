@@ -106,6 +106,7 @@ class _Reading:
         self._summaries += self._summary and not self._over
         self.trace.compactions = max(self._summaries, self._cuts)
         self._cwd = path_of(mapping(info.get("path")).get("cwd")) or self.trace.cwd
+        self.trace.cwd = self.trace.cwd or self._cwd  # in old versions only messages tell it
         self._time = epoch(mapping(info.get("time")).get("created"))
         self._said.begin()
 

@@ -54,7 +54,7 @@ def _sessions(path: str) -> list[tuple[str, str]]:
     """Id and folder of every session in a database."""
     with _reading(path) as database:
         rows = database.execute("SELECT id, directory FROM session").fetchall()
-    return [(str(session), str(place)) for session, place in rows]
+    return [(str(session), str(place)) for session, place in rows if str(session).isprintable()]
 
 
 def lines(location: str) -> Iterator[bytes] | None:
@@ -81,8 +81,8 @@ def measure(location: str) -> tuple[float, int] | None:
 
 def _split(location: str) -> tuple[str, str]:
     """The database and the session's id in a location; without a database both are empty."""
-    for path, mark, session in ((location, "", ""), location.rpartition("#")):
-        if path and (mark or path == location) and _is_database(path):
+    for path, _, session in ((location, "", ""), location.rpartition("#")):
+        if path and _is_database(path):
             return path, session.encode("utf-8", "replace").decode()
     return "", ""
 
@@ -133,7 +133,8 @@ def _named(database: sqlite3.Connection, path: str, session: str) -> str:
         raise InputError(
             f"{name} holds no session {session or 'at all'}", "see: git tmem capture -h"
         )
-    raise InputError(f"{name} holds several sessions", f"name one; the newest is {name}#{found[0]}")
+    newest = found[0] if found[0].isprintable() else "ID"
+    raise InputError(f"{name} holds several sessions", f"name one, such as {name}#{newest}")
 
 
 def _database_lines(path: str, session: str) -> Iterator[bytes]:
@@ -229,7 +230,8 @@ def _content(path: str) -> bytes:
             data = stream.read(LINE_LIMIT)
     except OSError:
         return b""
-    return b" ".join(data.split(b"\n")).replace(b"\r", b" ") if len(data) < LINE_LIMIT else b""
+    short = len(data) < LINE_LIMIT
+    return data.replace(b"\n", b" ").replace(b"\r", b" ") if short else b""
 
 
 def _object(data: bytes) -> Mapping[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -260,6 +261,13 @@ def test_the_actions_of_a_sub_agent_are_marked() -> None:
     assert [action.subagent for action in told.actions] == [True, True]
 
 
+def test_every_turn_has_its_folder() -> None:
+    turn = {"type": "turn_context", "payload": {"cwd": "/w/tree"}}
+    told = session(call("exec_command", "a", cmd="ls"), turn, call("exec_command", "b", cmd="ls"))
+    assert [action.cwd for action in told.actions] == ["/w", "/w/tree"]
+    assert told.cwd == "/w"
+
+
 def test_what_is_unknown_is_counted_by_kind() -> None:
     told = session(
         call("hologram"), event("galaxy"), item("galaxy"), {"type": "galaxy", "payload": {}}
@@ -270,6 +278,28 @@ def test_what_is_unknown_is_counted_by_kind() -> None:
         "item galaxy": 1,
         "galaxy": 1,
     }
+
+
+def test_every_command_and_every_patched_file_of_real_logs_is_an_action(corpus: Path) -> None:
+    logs = sorted((corpus / "codex").glob("v0.*.jsonl"))
+    assert len(logs) == 6
+    for path in logs:
+        text = path.read_text("utf-8")
+        payloads = [json.loads(line)["payload"] for line in text.splitlines() if line]
+        calls = [p for p in payloads if p.get("type") in ("function_call", "custom_tool_call")]
+        patches = [p["input"] for p in calls if p["name"] == "apply_patch"]
+        headers = r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): "
+        told = parse(path.read_bytes())
+        assert len(only(told, EXEC)) == sum(p["name"] == "exec_command" for p in calls), path
+        edits = only(told, MUTATE)
+        assert len(edits) == sum(len(re.findall(headers, t, re.M)) for t in patches), path
+        # No call is without its code but where the log ends before its output.
+        assert sum(run.exit_code is None for run in only(told, EXEC)) <= 1, path
+        failures = [run.exit_code for run in only(told, EXEC) if run.exit_code]
+        codes = re.findall(r"\\nProcess exited with code (\d+)\\n(?:Original|Output)", text)
+        assert sorted(failures) == sorted(int(code) for code in codes if code != "0"), path
+        asked = sum(p.get("type") == "user_message" for p in payloads)
+        assert len(only(told, PROMPT)) == asked, path
 
 
 def test_logs_are_found_where_codex_keeps_them(tmp_path: Path) -> None:

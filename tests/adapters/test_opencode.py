@@ -131,6 +131,26 @@ def test_the_session_of_a_sub_agent_is_marked() -> None:
     assert all(action.subagent for action in parse(json.dumps(doc).encode()).actions)
 
 
+def test_a_session_that_does_not_name_its_folder_has_that_of_its_messages() -> None:
+    doc = document()
+    del doc["info"]["directory"]
+    data = json.dumps(doc).encode()
+    assert (parse(data).agent, parse(data).cwd) == ("opencode", "/home/ada/app")
+
+
+def test_ids_that_could_move_the_cursor_of_a_terminal_are_not_shown(tmp_path: Path) -> None:
+    path, database = new_database(tmp_path)
+    for name in ("ses_\x1b[2J", "ses_\n"):
+        row = (name, "p", None, "/w", "1", None, 1, 1)
+        database.execute("INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+    database.commit()
+    database.close()
+    assert list(opencode.find_logs(["/w"], {"XDG_DATA_HOME": str(tmp_path)})) == []
+    with pytest.raises(InputError) as several:
+        opened(str(path))
+    assert several.value.hint.isprintable()
+
+
 def test_what_is_unknown_is_counted_by_kind() -> None:
     part = {"type": "tool", "tool": "hologram", "state": {"input": {}, "status": "completed"}}
     info = {"info": {"id": "s", "directory": "/w"}}
@@ -295,6 +315,22 @@ def test_sessions_of_the_work_tree_are_found_in_the_database_and_the_storage(
         assert list(opencode.find_logs(["/home/bob"], env)) == [old]
     assert list(opencode.find_logs(["/"], {})) == []
     assert list(opencode.find_logs(["/"], {"HOME": str(tmp_path / "nobody")})) == []
+
+
+def test_every_call_of_real_exports_is_an_action_with_its_outcome(corpus: Path) -> None:
+    exports = sorted((corpus / "opencode").glob("*.export.json"))
+    assert len(exports) == 3
+    for path in exports:
+        doc = json.loads(path.read_text("utf-8"))
+        parts = [part for message in doc["messages"] for part in message["parts"]]
+        tools = [part for part in parts if part["type"] == "tool"]
+        runs = [part["state"]["metadata"]["exit"] for part in tools if part["tool"] == "bash"]
+        patches = [part["state"]["input"] for part in tools if part["tool"] == "apply_patch"]
+        told = parse(path.read_bytes())
+        assert [run.exit_code for run in only(told, EXEC)] == runs, path
+        files = sum(given["patchText"].count(" File: ") for given in patches)
+        assert len(only(told, MUTATE)) == files, path
+        assert len(only(told, READ)) == sum(p["tool"] in ("read", "glob", "grep") for p in tools)
 
 
 def test_real_sessions_in_folders_and_databases_are_parsed(corpus: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +151,24 @@ def test_a_command_of_the_user_that_was_cancelled_has_no_code() -> None:
     ran = entry("a", None, "bashExecution", command="make", output="", exitCode=1, cancelled=True)
     (action,) = parse(log(HEADER, ran)).actions
     assert (action.kind, action.exit_code, action.failed) == (EXEC, None, False)
+
+
+def test_every_call_of_real_logs_is_an_action_with_its_outcome(corpus: Path) -> None:
+    kinds = {"read": READ, "bash": EXEC, "edit": MUTATE, "write": MUTATE}
+    for path in sorted((corpus / "pi").glob("v1-*.jsonl")):
+        records = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        messages = [record.get("message", {}) for record in records]
+        blocks = [b for m in messages if m.get("role") == "assistant" for b in m["content"]]
+        expected = Counter(kinds[b["name"]] for b in blocks if b["type"] == "toolCall")
+        expected[EXEC] += sum(m.get("role") == "bashExecution" for m in messages)
+        told = parse(path.read_bytes())
+        assert Counter(action.kind for action in told.actions if action.tool) == expected, path
+        ends = [str(m["content"][-1:]) for m in messages if m.get("isError") is True]
+        found = [re.search(r"Command exited with code (\d+)'", end) for end in ends]
+        codes = [int(code.group(1)) for code in found if code]
+        codes += [m["exitCode"] for m in messages if m.get("exitCode")]
+        failures = [run.exit_code for run in only(told, EXEC) if run.exit_code]
+        assert sorted(failures) == sorted(codes), path
 
 
 def test_logs_are_found_in_the_folders_of_the_work_tree(tmp_path: Path) -> None:
