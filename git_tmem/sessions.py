@@ -53,6 +53,8 @@ def _stat(agent: str, path: str) -> list[Log]:
 
 
 def _worked_in(log: Log, tops: Sequence[str]) -> bool:
+    if log.agent in adapters.PLACED:
+        return True
     try:
         folder = adapters.working_directory(log.path)
     except (OSError, InputError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,14 @@ def rebuild_edits(session: Session, folder: Path) -> None:
     that they took out, and one of the lines they left."""
     before: dict[str, str] = {}
     after: dict[str, str] = {}
-    for action in session.actions:
-        path = clean(action.path, action.cwd or session.cwd)
-        if action.kind != MUTATE or action.failed or not is_below(path, session.cwd):
+    edits = [action for action in session.actions if action.kind == MUTATE and not action.failed]
+    folders = [os.path.dirname(action.path) for action in edits]
+    root = session.cwd or os.path.commonpath(folders or ["/"])
+    for action in edits:
+        path = clean(action.path, action.cwd or root)
+        if not is_below(path, root):
             continue
-        name = relative(path, [session.cwd])
+        name = relative(path, [root])
         if action.created:
             after[name] = ""
         for hunk in action.hunks:

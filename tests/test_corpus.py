@@ -40,6 +40,8 @@ WORKED = {
 #: what is kept, or which condition is not met (most edit texts and check nothing), or why the
 #: log is refused.
 OUTCOMES = {
+    "antigravity/fixture-brain.transcript_full.jsonl": "both",
+    "antigravity/fixture-cli-small.transcript.jsonl": "check",
     "codex/fixture-branch.jsonl": "both",
     "codex/fixture-legacy-050.jsonl": "holds no action",
     "codex/fixture-raw-052.jsonl": "holds no action",
@@ -52,6 +54,17 @@ OUTCOMES = {
     "codex/v0.142-test-fail-then-pass.rollout.jsonl": "check",
     "codex/v0.142-two-compactions.rollout.jsonl": "check",
     "codex/v0.142-workspace-materialization.rollout.jsonl": "bun test apps/cli/test/",
+    "copilot-cli/conflict-free-sync.events.jsonl": "check",
+    "copilot-cli/fixture-events.jsonl": "check",
+    "copilot-cli/hook-debugging.events.jsonl": "check",
+    "copilot-cli/sdk-epipe.events.jsonl": "both",
+    "cursor/fixture-agent-transcript.jsonl": "check",
+    "cursor/fixture-large.jsonl": "both",
+    "gemini-cli/fixture-jsonl-v040.jsonl": "both",
+    "gemini-cli/fixture-large.session.json": "both",
+    "gemini-cli/read-write.session.json": "check",
+    "gemini-cli/shell-and-write.session.json": "check",
+    "gemini-cli/shell-read-write.session.json": "check",
     "opencode/exploration-and-patches.export.json": "check",
     "opencode/fixture-sqlite/opencode.db": "none of the 1 file it edited",
     "opencode/fixture-storage_v2/session/proj_test/ses_s_stage0_large.json": "both",

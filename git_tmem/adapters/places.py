@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 
 
 def folder(env: Mapping[str, str], variable: str, *below_home: str) -> str:
-    """The folder that ``variable`` names, else the one below the user's home; '' without any."""
+    """The folder that ``variable`` (if any) names, else the one below the user's home; '' if
+    there is neither."""
     home = env.get("HOME") or env.get("USERPROFILE")
     return env.get(variable) or (os.path.join(home, *below_home) if home else "")
 
