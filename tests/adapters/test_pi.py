@@ -163,8 +163,8 @@ def test_every_call_of_real_logs_is_an_action_with_its_outcome(corpus: Path) -> 
         expected[EXEC] += sum(m.get("role") == "bashExecution" for m in messages)
         told = parse(path.read_bytes())
         assert Counter(action.kind for action in told.actions if action.tool) == expected, path
-        ends = [str(m["content"][-1:]) for m in messages if m.get("isError") is True]
-        found = [re.search(r"Command exited with code (\d+)'", end) for end in ends]
+        ends = [m["content"][-1].get("text", "") for m in messages if m.get("isError") is True]
+        found = [re.search(r"Command exited with code (\d+)$", end) for end in ends]
         codes = [int(code.group(1)) for code in found if code]
         codes += [m["exitCode"] for m in messages if m.get("exitCode")]
         failures = [run.exit_code for run in only(told, EXEC) if run.exit_code]
