@@ -13,7 +13,8 @@ from git_tmem.workspace import is_below
 
 
 class Log(NamedTuple):
-    """A session log on disk; ``changed`` is its modification time in seconds."""
+    """A session log on disk, at a location that ``adapters.open_log`` takes; ``changed`` is the
+    time of its last change in seconds."""
 
     agent: str
     path: str
@@ -46,13 +47,14 @@ def find_sessions(
 
 
 def _stat(agent: str, path: str) -> list[Log]:
-    with contextlib.suppress(OSError):
-        found = os.stat(path)
-        return [Log(agent, path, found.st_mtime, found.st_size)]
+    with contextlib.suppress(OSError, InputError):
+        return [Log(agent, path, *adapters.measure(path))]
     return []
 
 
 def _worked_in(log: Log, tops: Sequence[str]) -> bool:
+    if log.agent in adapters.PLACED:
+        return True
     try:
         folder = adapters.working_directory(log.path)
     except (OSError, InputError):

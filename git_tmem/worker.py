@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from git_tmem import hooklog, mirror
-from git_tmem.adapters import parse
+from git_tmem.adapters import open_log, parse
 from git_tmem.anchors import follow, relink
 from git_tmem.capture import NOTHING, Target, capture, describe_missing
 from git_tmem.errors import TmemError
@@ -92,7 +92,7 @@ def _capture_all(repository: Repository, commit: str, env: Mapping[str, str]) ->
 def _capture_one(repository: Repository, commit: str, log: Log) -> str:
     """Capture one log and say in a line what came of it."""
     try:
-        with open(log.path, "rb") as stream:
+        with open_log(log.path) as stream:
             session = parse(stream, log.agent)
         done = capture(repository, session, Target(commit))
     except (TmemError, OSError) as error:

@@ -20,7 +20,8 @@ Git = Callable[..., str]
 def sealed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home, a fixed identity and fixed dates: no user's configuration reaches a test."""
     home = tmp_path_factory.mktemp("home")
-    for name in [name for name in os.environ if name.startswith(("GIT_", "CLAUDE_", "DSH_"))]:
+    agents = ("CLAUDE_", "CODEX_", "DSH_", "PI_")
+    for name in [name for name in os.environ if name.startswith(("GIT_", "XDG_", *agents))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))

@@ -3,11 +3,38 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from git_tmem.actions import MUTATE, Session
+from git_tmem.workspace import clean, is_below, relative
 from tests.conftest import run_git
+
+
+def rebuild_edits(session: Session, folder: Path) -> None:
+    """Make the repository in ``folder`` from a session's edits alone: a commit of the lines
+    that they took out, and one of the lines they left."""
+    before: dict[str, str] = {}
+    after: dict[str, str] = {}
+    edits = [action for action in session.actions if action.kind == MUTATE and not action.failed]
+    folders = [os.path.dirname(action.path) for action in edits]
+    root = session.cwd or os.path.commonpath(folders or ["/"])
+    for action in edits:
+        path = clean(action.path, action.cwd or root)
+        if not is_below(path, root):
+            continue
+        name = relative(path, [root])
+        if action.created:
+            after[name] = ""
+        for hunk in action.hunks:
+            old, new = ("".join(f"{line}\n" for line in lines) for lines in hunk[:2])
+            if not old or old not in after.get(name, ""):
+                before[name] = before.get(name, "") + old
+                after[name] = after.get(name, "") + old
+            after[name] = after[name].replace(old, new, 1) if old else after[name] + new
+    _commit(folder, before, after)
 
 
 def rebuild(log: Path, folder: Path) -> str:
@@ -30,6 +57,11 @@ def rebuild(log: Path, folder: Path) -> str:
         after[name] = (
             after[name].replace(change[0], change[1], 1) if change[0] else change[1] or old
         )
+    _commit(folder, before, after)
+    return root
+
+
+def _commit(folder: Path, before: Mapping[str, str], after: Mapping[str, str]) -> None:
     run_git(folder.parent, "init", "-q", str(folder))
     for step, files in (("before", before), ("after", after)):
         for name, text in files.items():
@@ -38,7 +70,6 @@ def rebuild(log: Path, folder: Path) -> str:
             place.write_text(text, encoding="utf-8")
         run_git(folder, "add", "-A")
         run_git(folder, "commit", "-q", "--allow-empty", "-m", step)
-    return root
 
 
 def _events(log: Path) -> Iterator[tuple[str, str, str, tuple[str, str]]]:

@@ -20,7 +20,7 @@ from git_tmem.repo import Repository
 from git_tmem.store import STORED
 from git_tmem.worktree import WorktreeView
 from tests.conftest import CORPUS, run_git
-from tests.replay import rebuild
+from tests.replay import rebuild, rebuild_edits
 
 KINDS = ("claude-code", "dsh-v0", "dsh-v3", "dsh-v4")
 LOGS = sorted(path for kind in KINDS for path in (CORPUS / kind).glob("*.*"))
@@ -34,6 +34,47 @@ WORKED = {
     "pty-interactive-tests",
     "subagent-redaction",
     "long-compaction",
+}
+
+#: Sessions of agents whose repositories are rebuilt from the edits alone: the last check of
+#: what is kept, or which condition is not met (most edit texts and check nothing), or why the
+#: log is refused.
+OUTCOMES = {
+    "antigravity/fixture-brain.transcript_full.jsonl": "both",
+    "antigravity/fixture-cli-small.transcript.jsonl": "check",
+    "codex/fixture-branch.jsonl": "both",
+    "codex/fixture-legacy-050.jsonl": "holds no action",
+    "codex/fixture-raw-052.jsonl": "holds no action",
+    "codex/fixture-shell-legacy.jsonl": "check",
+    "codex/fixture-stage0-small.jsonl": "both",
+    "codex/fixture-usage-051.jsonl": "holds no action",
+    "codex/v0.121-aborted.rollout.jsonl": "both",
+    "codex/v0.125-skill-discovery-fix.rollout.jsonl": "check",
+    "codex/v0.140-release-hardening.rollout.jsonl": "bun run typecheck",
+    "codex/v0.142-test-fail-then-pass.rollout.jsonl": "check",
+    "codex/v0.142-two-compactions.rollout.jsonl": "check",
+    "codex/v0.142-workspace-materialization.rollout.jsonl": "bun test apps/cli/test/",
+    "copilot-cli/conflict-free-sync.events.jsonl": "check",
+    "copilot-cli/fixture-events.jsonl": "check",
+    "copilot-cli/hook-debugging.events.jsonl": "check",
+    "copilot-cli/sdk-epipe.events.jsonl": "both",
+    "cursor/fixture-agent-transcript.jsonl": "check",
+    "cursor/fixture-large.jsonl": "both",
+    "gemini-cli/fixture-jsonl-v040.jsonl": "both",
+    "gemini-cli/fixture-large.session.json": "both",
+    "gemini-cli/read-write.session.json": "check",
+    "gemini-cli/shell-and-write.session.json": "check",
+    "gemini-cli/shell-read-write.session.json": "check",
+    "opencode/exploration-and-patches.export.json": "check",
+    "opencode/fixture-sqlite/opencode.db": "none of the 1 file it edited",
+    "opencode/fixture-storage_v2/session/proj_test/ses_s_stage0_large.json": "both",
+    "opencode/fixture-storage_v2/session/proj_test/ses_s_stage0_small.json": "both",
+    "opencode/review-child-apply-patch.export.json": "check",
+    "opencode/security-hardening.export.json": "pnpm --filter @dayhaysoos/nimbus-worker test",
+    "pi/fixture-v3-small.jsonl": "both",
+    "pi/fixture-v3-tool.jsonl": "check",
+    "pi/v1-before-compaction.jsonl": "npm run check",
+    "pi/v1-large-session.jsonl": "npm run check",
 }
 
 
@@ -58,12 +99,59 @@ def test_a_real_log_is_captured_or_refused_with_a_reason(log: Path, tmp_path: Pa
     if done.outcome == NOTHING:
         assert describe_missing(done.missing)
         return
+    check_record(done, tmp_path / "repo")
+
+
+def check_record(done: Captured, folder: Path) -> None:
+    """What is stored is whole, portable, and anchored at the commit of the work."""
     assert done.playbook is not None
     text = json.dumps(to_document(done.playbook), ensure_ascii=False)
     assert not re.search(r"/(?:Users|home)/\w+/", text), re.findall(r"/(?:Users|home)/\S+", text)
     assert done.playbook.steps
     assert done.playbook.checks
-    assert done.playbook.anchor.commit == run_git(tmp_path / "repo", "rev-parse", "HEAD")
+    assert done.playbook.anchor.commit == run_git(folder, "rev-parse", "HEAD")
+
+
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_a_real_session_gives_what_it_holds_or_is_refused_for_the_stated_reason(
+    corpus: Path, tmp_path: Path, name: str
+) -> None:
+    expected = OUTCOMES[name]
+    done = outcome(str(corpus / name), tmp_path / "repo")
+    if isinstance(done, str):
+        assert expected in done
+    elif done.outcome == NOTHING:
+        assert done.missing == expected
+        assert describe_missing(done.missing)
+    else:
+        assert expected not in ("both", "check", "edit")
+        check_record(done, tmp_path / "repo")
+        assert done.playbook is not None
+        assert expected in "\n".join(done.playbook.checks)
+
+
+def outcome(location: str, folder: Path) -> Captured | str:
+    """What comes of the session at a location, or why it is refused."""
+    try:
+        with adapters.open_log(location) as stream:
+            session = adapters.parse(stream)
+        rebuild_edits(session, folder)
+        with Repository.open(str(folder)) as repository:
+            return capture(repository, session)
+    except InputError as error:
+        return error.message
+
+
+def test_the_outcome_of_every_real_session_is_stated(corpus: Path) -> None:
+    agents = {name.split("/")[0] for name in OUTCOMES}
+    files = (path for agent in agents for path in (corpus / agent).rglob("*.*"))
+    parts = ("message", "part")  # a storage's files that make up the sessions beside them
+    found = {
+        path.relative_to(corpus).as_posix()
+        for path in files
+        if path.is_file() and path.parent.parent.name not in parts
+    }
+    assert found == set(OUTCOMES)
 
 
 @pytest.mark.parametrize("name", ["settings-parsing-fix", "trailer-refactor"])

@@ -2,6 +2,7 @@
 
 A new agent is one module in this folder that has what :class:`base.Adapter` asks for, and
 one line in ``ADAPTERS``. The order is that of detection: the loosest format comes last.
+Sessions that are no file of their own come through :func:`stored.open_log`.
 """
 
 from __future__ import annotations
@@ -12,16 +13,40 @@ from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO
 
 from git_tmem.actions import Session
-from git_tmem.adapters import claude_code, dsh, generic
+from git_tmem.adapters import (
+    agy,
+    claude_code,
+    codex,
+    copilot,
+    cursor,
+    dsh,
+    gemini,
+    generic,
+    opencode,
+    pi,
+)
 from git_tmem.adapters.base import Adapter
 from git_tmem.adapters.records import HEAD_BYTES, Records
+from git_tmem.adapters.stored import measure as measure
+from git_tmem.adapters.stored import open_log as open_log
 from git_tmem.errors import InputError
 
 ADAPTERS: dict[str, Adapter] = {
     claude_code.NAME: claude_code,
     dsh.NAME: dsh,
+    codex.NAME: codex,
+    opencode.NAME: opencode,
+    pi.NAME: pi,
+    gemini.NAME: gemini,
+    copilot.NAME: copilot,
+    cursor.NAME: cursor,
+    agy.NAME: agy,
     generic.NAME: generic,
 }
+
+#: Formats that do not name the folder a session worked in: where a log lies tells it, so that
+#: their ``find_logs`` yields none but those of the roots.
+PLACED = frozenset((cursor.NAME, gemini.NAME))
 
 #: Bytes of a log in which the folder it worked in is looked for.
 _FOLDER_BYTES = 256 << 10
@@ -52,13 +77,14 @@ def parse(stream: BinaryIO, agent: str | None = None) -> Session:
     if not session.actions:
         raise InputError(f"the log holds no action that a {name} session would have", _HINT)
     return session._replace(
-        id=session.id or _identity(head[0]), records=records.count, damaged=records.damaged
+        id=session.id or _identity(head[:_FIRST]), records=records.count, damaged=records.damaged
     )
 
 
-def working_directory(path: str) -> str:
-    """The folder that the first records of a log name, '' if none. Raises OSError."""
-    with open(path, "rb") as stream:
+def working_directory(location: str) -> str:
+    """The folder that the first records of a log name, '' if none. Raises OSError and
+    InputError as :func:`open_log` does."""
+    with open_log(location) as stream:
         start = stream.read(_FOLDER_BYTES)
     head = Records(io.BytesIO(start)).head()
     name = _detect(head)
@@ -79,12 +105,16 @@ def _no_records(records: Records) -> tuple[str, str]:
     return "the log is empty", _HINT
 
 
-def _identity(first: Mapping[str, Any]) -> str:
+def _identity(first: Sequence[Mapping[str, Any]]) -> str:
     """An id for a log that has none; it stays the same while the log grows."""
     import hashlib  # slow to import, and nearly every log has an id
 
     data = json.dumps(first, sort_keys=True).encode()
     return hashlib.sha256(data).hexdigest()[:16]
 
+
+#: Records by which a log without an id is known: two sessions may begin with the same words,
+#: but hardly with the same answer, and a shorter log has nothing to keep.
+_FIRST = 2
 
 _HINT = "logs are JSON lines, plain or zstd; see: man git-tmem-capture"

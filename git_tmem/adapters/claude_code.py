@@ -2,24 +2,24 @@
 
 There is no official description; this follows logs of versions 1.0.111 to 2.1.220. A
 message is written as several records, one content block each. Calls and results are paired
-by id. Steps of sub-agents stand in side files, in records marked ``isSidechain``, or nested
-in ``progress`` records; all of them give actions with ``subagent`` set.
+by id. Steps of sub-agents stand in files of their own (see :mod:`claude_agents`), in records
+marked ``isSidechain``, or nested in ``progress`` records; all of them give actions with
+``subagent`` set, each once. Those from files of their own count under the record of the
+session that came before them.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from git_tmem.actions import EXEC, MUTATE, OTHER, READ, Action, Session
 from git_tmem.adapters.base import (
     Narration,
     Trace,
-    command_of,
     epoch,
-    file_of,
     keep_output,
     mapping,
     names,
@@ -29,8 +29,8 @@ from git_tmem.adapters.base import (
     text_of,
     whole_number,
 )
-from git_tmem.adapters.patches import clip_hunks, marked, replaced, written
-from git_tmem.changes import Hunk
+from git_tmem.adapters.claude_calls import action_of
+from git_tmem.adapters.claude_outcomes import answers, broken, edited, objection
 
 NAME = "claude-code"
 
@@ -63,24 +63,6 @@ _SETTINGS = frozenset(
         " resume status statusline terminal-setup theme usage vim"
     )
 )
-#: How the result of a call begins that was refused before it did anything.
-_REFUSED = (
-    "The user doesn't want to",
-    "User rejected",
-    "<tool_use_error>",
-    "[Request interrupted",
-    "Permission to use",
-    "Permission for this",
-    "Claude requested permissions",
-    "This command requires approval",
-    "This Bash command contains multiple operations",
-    "Sibling tool call errored",
-    "Cancelled: parallel tool call",
-    "InputValidationError",
-    "Error: No such tool available",
-    "Command contains",
-)
-_HOOK = re.compile(r"(?:PreToolUse|blocked by hook|hook error|denied this tool)", re.IGNORECASE)
 _BACKGROUND = re.compile(r"Command (?:running in|was .{0,80}) background .{0,40}ID: ([\w-]+)")
 _EXIT_TAG = re.compile(r"<exit_code>(-?\d{1,9})</exit_code>")
 _NOTICE = re.compile(r"<task-id>([\w-]+)</task-id>")
@@ -145,23 +127,34 @@ class _Reading:
         self._lanes: dict[str, Narration] = {}
         self._tasks: dict[str, int] = {}  # background task -> the action that started it
         self._asked: dict[int, str] = {}  # action that asks for a task's output -> task
+        self._woven = 0  # records so far that are not of the session's own log
+        self._last = 0  # number of its last record
 
     def take(self, index: int, record: Mapping[str, Any]) -> None:
+        side = record.get("woven") is True
+        self._woven += side
+        if not side:
+            self._last = index - self._woven
+        self._take(self._last, record, side or record.get("isSidechain") is True)
+
+    def _take(self, index: int, record: Mapping[str, Any], subagent: bool) -> None:
         kind = record.get("type")
         if kind in ("assistant", "user"):
-            self._message(index, record, record.get("isSidechain") is True)
+            self._message(index, record, subagent)
         elif kind == "progress":
             self._progress(index, record)
         elif kind == "attachment":
-            self._attachment(index, record)
+            self._attachment(index, record, subagent)
         elif kind == "system":
-            self.trace.compactions += record.get("subtype") == "compact_boundary"
+            self.trace.compactions += record.get("subtype") == "compact_boundary" and not subagent
         elif not (isinstance(kind, str) and kind in _IGNORED):
             self.trace.miss(kind)
 
     def _is_new(self, record: Mapping[str, Any], call: str) -> bool:
         """Resumed and forked sessions begin with copies of records, under the same ids."""
         key = (string(record.get("uuid")), string(record.get("timestamp")), call)
+        if call.startswith("toolu_"):  # made by the model's server, and the same wherever it stands
+            key = ("the same", "", call)
         if key in self._seen:
             return False
         if key[0]:
@@ -171,6 +164,8 @@ class _Reading:
     def _set_scene(self, record: Mapping[str, Any]) -> None:
         trace = self.trace
         trace.cwd = trace.cwd or path_of(record.get("cwd"))
+        if record.get("woven") is True:
+            return  # named after the sub-agent
         trace.id = string(record.get("sessionId"))[:200] or trace.id
         trace.branch = string(record.get("gitBranch"))[:200] or trace.branch
         trace.version = string(record.get("version"))[:80] or trace.version
@@ -194,12 +189,20 @@ class _Reading:
             outer = {"cwd": record.get("cwd"), "agentId": data.get("agentId") or "side"}
             self._message(index, {**nested, **outer}, True)
 
-    def _attachment(self, index: int, record: Mapping[str, Any]) -> None:
-        """What was typed or what ended while the agent worked arrives as an attachment."""
+    def _attachment(self, index: int, record: Mapping[str, Any], subagent: bool) -> None:
+        """What was typed or what ended while the agent worked arrives as an attachment, as
+        does a file that the user named."""
         given = mapping(record.get("attachment"))
-        queued = given.get("type") == "queued_command" and record.get("isSidechain") is not True
+        kind = given.get("type")
+        queued = kind == "queued_command" and not subagent
         if queued and given.get("commandMode") in ("prompt", "task-notification"):
             self._prompt(index, record, given.get("prompt"))
+        elif kind == "file" and self._is_new(record, ""):
+            file = mapping(mapping(given.get("content")).get("file"))
+            path = path_of(file.get("filePath") or given.get("filename"))
+            time, cwd = epoch(record.get("timestamp")), path_of(record.get("cwd"))
+            read = Action(READ, index, "attachment", path, result=index, cwd=cwd, time=time)
+            self.trace.add(read._replace(subagent=subagent))
 
     def _assistant(
         self,
@@ -209,6 +212,8 @@ class _Reading:
         lane: Narration,
         subagent: bool,
     ) -> None:
+        if record.get("isApiErrorMessage") is True:
+            return
         lane.begin(string(message.get("id")))
         content = message.get("content")
         for block in sequence(content):
@@ -235,10 +240,11 @@ class _Reading:
         self._set_scene(record)
         name = string(block.get("name"))
         given = mapping(block.get("input"))
-        shape = _TOOLS.get(name.lower())
-        if shape is None:
+        action = action_of(name, given)
+        if action is None:
             self.trace.miss(f"tool {name}")
-        action = (shape or _other)(given)._replace(
+            action = Action(OTHER, 0)
+        action = action._replace(
             record=index,
             tool=name[:80],
             reason=reason,
@@ -304,19 +310,20 @@ class _Reading:
         if action.kind == EXEC and not (failed and record.get("toolDenialKind")):
             self._ran(number, index, text, failed, details)
         elif action.kind == MUTATE and not failed:
-            self.trace.update(number, result=index, **_edited(action, details))
+            self.trace.update(number, result=index, **edited(action, details))
         else:
             self.trace.update(number, result=index, failed=failed)
         if action.kind == OTHER:
             self._task_output(number, index, text, details)
-        if failed and not action.subagent and text.startswith("The user doesn't want to"):
-            self.trace.prompt(_objection(text), index, epoch(record.get("timestamp")))
+        said = objection(text) if failed else answers(details)
+        if not action.subagent:
+            self.trace.prompt(said, index, epoch(record.get("timestamp")))
 
     def _ran(
         self, number: int, index: int, text: str, failed: bool, details: Mapping[str, Any]
     ) -> None:
         if failed:
-            self.trace.update(number, result=index, **_broken(text))
+            self.trace.update(number, result=index, **broken(text))
             return
         # A benign non-zero exit, as of a grep without a match, is told in words under
         # returnCodeInterpretation; it is no failure of the command, so it counts as 0.
@@ -363,94 +370,3 @@ def _spoken(text: str) -> str:
 
 def _between(text: str, start: str, end: str) -> str:
     return text.partition(start)[2].partition(end)[0].strip()
-
-
-def _objection(text: str) -> str:
-    """What the user said on rejecting a call; it stands nowhere else in the log."""
-    words = text.partition("the user said:\n")[2]
-    return words.partition("\n\nNote: The user's next message")[0]
-
-
-def _broken(text: str) -> dict[str, Any]:
-    """The outcome of a command whose result is an error."""
-    first, _, rest = text.partition("\n")
-    if first.startswith("Exit code "):
-        code = whole_number(first[10:])
-        return {"exit_code": code, "output": keep_output(rest, code)}
-    if text.startswith(_REFUSED) or _HOOK.search(text[:300]):
-        return {"failed": True, "output": keep_output(text, None)}
-    # Up to 2.0.5 the output of a failing command stood there without its exit code.
-    return {"exit_code": 1, "output": keep_output(text, 1)}
-
-
-def _edited(action: Action, details: Mapping[str, Any]) -> dict[str, Any]:
-    """What an edit did, from its result where that tells more than the call."""
-    patch = details.get("structuredPatch")
-    lines = [marked(sequence(mapping(part).get("lines"))) for part in sequence(patch)]
-    hunks = clip_hunks(hunk for run in lines for hunk in run)
-    if hunks:
-        return {"hunks": hunks, "created": False}
-    if action.created and isinstance(details.get("content"), str):
-        return {"hunks": written(details["content"])}  # the user may have changed it
-    return {}
-
-
-def _read(given: Mapping[str, Any]) -> Action:
-    return Action(READ, 0, path=path_of(given.get("file_path") or given.get("notebook_path")))
-
-
-def _searched(given: Mapping[str, Any]) -> Action:
-    return Action(READ, 0, path=file_of(given.get("path")))
-
-
-def _edit(given: Mapping[str, Any]) -> Action:
-    hunks = replaced(string(given.get("old_string")), string(given.get("new_string")))
-    return Action(MUTATE, 0, path=path_of(given.get("file_path")), hunks=hunks)
-
-
-def _edits(given: Mapping[str, Any]) -> Action:
-    hunks: list[Hunk] = []
-    for edit in map(mapping, sequence(given.get("edits"))):
-        hunks += replaced(string(edit.get("old_string")), string(edit.get("new_string")))
-    return Action(MUTATE, 0, path=path_of(given.get("file_path")), hunks=clip_hunks(hunks))
-
-
-def _write(given: Mapping[str, Any]) -> Action:
-    hunks = written(string(given.get("content")))
-    return Action(MUTATE, 0, path=path_of(given.get("file_path")), hunks=hunks, created=True)
-
-
-def _notebook(given: Mapping[str, Any]) -> Action:
-    hunks = written(string(given.get("new_source")))
-    return Action(MUTATE, 0, path=path_of(given.get("notebook_path")), hunks=hunks)
-
-
-def _run(given: Mapping[str, Any]) -> Action:
-    return Action(EXEC, 0, command=command_of(given.get("command")))
-
-
-def _other(given: Mapping[str, Any]) -> Action:
-    return Action(OTHER, 0)
-
-
-_TOOLS: dict[str, Callable[[Mapping[str, Any]], Action]] = {
-    "read": _read,
-    "notebookread": _read,
-    "grep": _searched,
-    "glob": _searched,
-    "ls": _searched,
-    "edit": _edit,
-    "multiedit": _edits,
-    "write": _write,
-    "notebookedit": _notebook,
-    "bash": _run,
-    "powershell": _run,
-    **dict.fromkeys(
-        names(
-            "agent askuserquestion bashoutput enterplanmode exitplanmode killbash killshell skill"
-            " slashcommand task taskcreate taskget tasklist taskoutput taskstop taskupdate todoread"
-            " todowrite toolsearch webfetch websearch"
-        ),
-        _other,
-    ),
-}

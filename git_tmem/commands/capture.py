@@ -11,7 +11,7 @@ import click
 
 from git_tmem import mirror
 from git_tmem.actions import Session
-from git_tmem.adapters import ADAPTERS, parse
+from git_tmem.adapters import ADAPTERS, open_log, parse
 from git_tmem.capture import NOTHING, Captured, Target, capture, describe_missing
 from git_tmem.commands.terminal import Reading, count, say, say_json
 from git_tmem.errors import InputError, NothingFound
@@ -24,7 +24,12 @@ from git_tmem.store import FORGOTTEN, STORED
 
 @click.command()
 @click.option("--agent", default="", metavar="NAME", help="Only sessions of this agent.")
-@click.option("--session", default="", metavar="FILE|-", help="This log, or standard input.")
+@click.option(
+    "--session",
+    default="",
+    metavar="FILE|-",
+    help="This log (FILE#ID in a database), or input.",
+)
 @click.option(
     "--since", default="", metavar="DATE", help="Every session since then, not the newest one."
 )
@@ -69,6 +74,7 @@ def command(
       git tmem capture --agent claude-code
       git tmem capture --since "2 days ago"
       git tmem capture --session path/to/session.jsonl
+      git tmem capture --session ~/.local/share/opencode/opencode.db#ses_123
       git tmem capture --session - --agent generic < log.jsonl
       git tmem capture --range main..HEAD
     """
@@ -131,7 +137,7 @@ def _read(log: Log) -> Session:
     try:
         if log.path == "-":
             return parse(sys.stdin.buffer, log.agent or None)
-        with open(log.path, "rb") as stream:
+        with open_log(log.path) as stream:
             reading = Reading(stream, log.size, "reading the log")
             try:
                 return parse(cast(BinaryIO, reading), log.agent or None)

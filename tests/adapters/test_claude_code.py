@@ -231,6 +231,35 @@ def test_a_write_replaces_the_whole_file_unless_there_is_a_patch(
     assert (action.created, action.hunks) == (created, (Hunk(*hunks),))
 
 
+def attached(**given: Any) -> dict[str, Any]:
+    return {**said(uuid="a", attachment=given), "type": "attachment"}
+
+
+def test_a_file_that_the_user_named_was_read() -> None:
+    file = {"type": "text", "file": {"filePath": "/w/a.py", "content": "x = 1"}}
+    given = attached(type="file", filename="a.py", content=file)
+    read = parse(log(said(message={"content": "see @a.py"}), given, given)).actions[-1]
+    assert (read.kind, read.path, read.record, read.result) == (READ, "/w/a.py", 1, 1)
+    assert len(parse(log(given, given)).actions) == 1
+    changed = attached(type="edited_text_file", filename="/w/a.py", snippet="x = 2")
+    assert parse(log(said(message={"content": "go"}), changed)).actions[1:] == ()
+
+
+def test_an_answer_to_a_question_is_a_prompt() -> None:
+    details = {"questions": [{"question": "Which?"}], "answers": {"Which?": "the second"}}
+    asked = call("AskUserQuestion", questions=[])
+    assert prompts(parse(log(asked, answer("answered", details=details)))) == ["the second"]
+    assert prompts(parse(log(asked, answer("answered", details={"answers": {"a": "b"}})))) == []
+
+
+def test_an_error_of_the_model_s_server_is_no_reason() -> None:
+    block = {"type": "text", "text": "API Error: 529 overloaded"}
+    failed = {**said(message={"id": "m", "content": [block]}), "type": "assistant"}
+    failed["isApiErrorMessage"] = True
+    (action,) = parse(log(failed, call("Bash", command="make"))).actions
+    assert action.reason == ""
+
+
 def test_a_notebook_cell_is_an_edit() -> None:
     (action,) = parse(log(call("NotebookEdit", notebook_path="/w/n.ipynb", new_source="x"))).actions
     assert (action.kind, action.path, action.hunks) == (MUTATE, "/w/n.ipynb", (Hunk((), ("x",)),))

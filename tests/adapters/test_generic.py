@@ -113,10 +113,11 @@ def test_an_editor_of_many_commands_is_known_by_its_command() -> None:
 
 
 def test_a_log_without_an_id_gets_one_that_stays() -> None:
-    event = {"type": "prompt", "text": "go"}
-    first, longer = parse(log(event)), parse(log(event, {"type": "read", "path": "a"}))
+    start = [{"type": "prompt", "text": "go"}, {"type": "say", "text": "I read it."}]
+    first, longer = parse(log(*start)), parse(log(*start, {"type": "read", "path": "a"}))
     assert first.id == longer.id
-    assert first.id != parse(log({**event, "text": "stop"})).id
+    other = parse(log(start[0], {"type": "say", "text": "I run it."}))
+    assert other.id != first.id
 
 
 @pytest.mark.parametrize(
