@@ -30,6 +30,7 @@ from git_tmem.workspace import find_root, localise
 from git_tmem.worktree import WorktreeView
 
 NOTHING = "nothing"
+COMPILED = "compiled"
 
 #: Commits older than the session by more than this many seconds are not its work.
 _CLOCK_SLACK = 300
@@ -53,7 +54,7 @@ WORK_TREE = Target()
 
 
 class Captured(NamedTuple):
-    """What came of a session: stored, known, forgotten or nothing; ``missing`` says which
+    """What came of a session: stored, known, forgotten, compiled or nothing; ``missing`` says which
     condition was not met; ``replaced`` are the ids of its earlier records."""
 
     outcome: str
@@ -69,6 +70,14 @@ def capture(
     repository: Repository, session: Session, target: Target = WORK_TREE, raw: bool = True
 ) -> Captured:
     """Compile a session and store it, once. Raises InputError for a log of another repository."""
+    done = compiled(repository, session, target)
+    if done.playbook is None:
+        return done
+    return _keep(repository, done.session, done.slice, done.playbook, raw)
+
+
+def compiled(repository: Repository, session: Session, target: Target = WORK_TREE) -> Captured:
+    """What a capture of the session would store, COMPILED or NOTHING; nothing is written."""
     tops = history.worktrees(repository.git)
     view = repository.view(target.commit) if target.commit else WorktreeView(repository.layout)
     known = _Known(repository, view, target)
@@ -84,7 +93,7 @@ def capture(
     if sliced.missing:
         return Captured(NOTHING, session, sliced, missing=sliced.missing)
     playbook = _compile(repository, session, sliced, view, commits, root)
-    return _keep(repository, session, sliced, playbook, raw)
+    return Captured(COMPILED, session, sliced, playbook=playbook)
 
 
 def window(git: Git) -> int:

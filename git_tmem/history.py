@@ -106,6 +106,13 @@ def added_lines(git: Git, commit: str) -> set[tuple[str, str]]:
     return found
 
 
+def commit_before(git: Git, moment: int) -> str:
+    """The newest commit of any branch that was made by then (seconds since the epoch), '' for
+    none."""
+    status, data = git.output("rev-list", "-1", "--branches", f"--min-age={moment}")
+    return data.decode("ascii").strip() if status == 0 else ""
+
+
 def readable(git: Git, commits: Iterable[str]) -> list[str]:
     """Those of the ids that are commits in this clone."""
     asked = "".join(f"{commit}\n" for commit in commits).encode()

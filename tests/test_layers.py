@@ -47,7 +47,9 @@ FLOORS: dict[str, tuple[int, str]] = {
         (3, "state"),
     ),
     **dict.fromkeys(("journal", "repair"), (3, "state")),
-    **dict.fromkeys(("anchors", "capture", "doctor", "lookup", "install", "worker"), (4, "any")),
+    **dict.fromkeys(
+        ("anchors", "capture", "doctor", "lookup", "install", "worker", "evaluation"), (4, "any")
+    ),
     "commands": (5, "any"),
     "cli": (6, "any"),
     "__main__": (6, "any"),

@@ -81,18 +81,26 @@ def parse(stream: BinaryIO, agent: str | None = None) -> Session:
     )
 
 
-def working_directory(location: str) -> str:
-    """The folder that the first records of a log name, '' if none. Raises OSError and
-    InputError as :func:`open_log` does."""
+def glance(location: str) -> Session | None:
+    """What the first records of a log tell of its session: the folder, the id, the start. None
+    for the log of no known agent. Raises OSError, and InputError as :func:`open_log` does."""
     with open_log(location) as stream:
         start = stream.read(_FOLDER_BYTES)
     head = Records(io.BytesIO(start)).head()
     name = _detect(head)
     if name is None:
-        return ""
+        return None
     # The few first records nearly always tell; the rest is parsed only if they do not.
-    folder = ADAPTERS[name].parse(iter(enumerate(head))).cwd
-    return folder or ADAPTERS[name].parse(iter(Records(io.BytesIO(start)))).cwd
+    told = ADAPTERS[name].parse(iter(enumerate(head)))
+    if not told.cwd:
+        told = ADAPTERS[name].parse(iter(Records(io.BytesIO(start))))
+    return told._replace(id=told.id or _identity(head[:_FIRST]))
+
+
+def working_directory(location: str) -> str:
+    """The folder that the first records of a log name, '' if none. Raises as :func:`glance`."""
+    told = glance(location)
+    return told.cwd if told else ""
 
 
 def _detect(head: Sequence[Mapping[str, Any]]) -> str | None:

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Mapping
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 import click
 
 from git_tmem import mirror
-from git_tmem.actions import Session
-from git_tmem.adapters import ADAPTERS, open_log, parse
 from git_tmem.capture import NOTHING, Captured, Target, capture, describe_missing
-from git_tmem.commands.terminal import Reading, count, say, say_json
-from git_tmem.errors import InputError, NothingFound
-from git_tmem.history import worktrees
+from git_tmem.commands.logs import named_logs, read_log
+from git_tmem.commands.terminal import count, say, say_json
 from git_tmem.index import Index
 from git_tmem.repo import Repository
-from git_tmem.sessions import Log, find_sessions
 from git_tmem.store import FORGOTTEN, STORED
 
 
@@ -81,8 +75,8 @@ def command(
     with Repository.open() as repository:
         target = _target(repository, commit, span)
         results = []
-        for log in _logs(repository, agent, session, since):
-            done = capture(repository, _read(log), target, raw=not no_raw)
+        for log in named_logs(repository, agent, session, since):
+            done = capture(repository, read_log(log), target, raw=not no_raw)
             results.append(_document(done))
             if not as_json:
                 _report(done, verbose)
@@ -104,49 +98,6 @@ def _target(repository: Repository, commit: str, span: str) -> Target:
     if not commit and repository.layout.top:
         return Target()
     return Target(repository.resolve(commit or "HEAD"))
-
-
-def _logs(repository: Repository, agent: str, session: str, since: str) -> list[Log]:
-    if session:
-        if agent and agent not in ADAPTERS:
-            find_sessions((), os.environ, agent)  # complains with the known names
-        size = os.path.getsize(session) if os.path.isfile(session) else 0
-        return [Log(agent, session, 0, size)]
-    moment = _moment(repository, since)
-    tops = worktrees(repository.git) if repository.layout.top else [os.getcwd()]
-    found = find_sessions(tops, os.environ, agent, moment)
-    if not found:
-        what = f"{agent} session" if agent else "agent session"
-        raise NothingFound(
-            f"no {what} that worked in this repository was found",
-            "name one with --session FILE; known agents: " + ", ".join(sorted(ADAPTERS)),
-        )
-    return found if since else found[:1]
-
-
-def _moment(repository: Repository, since: str) -> float:
-    """A date as git reads it, in seconds since the epoch."""
-    if not since:
-        return 0
-    _, data = repository.git.output("rev-parse", f"--since={since}")
-    digits = data.decode("ascii", "replace").strip().partition("=")[2]
-    return float(digits or 0)
-
-
-def _read(log: Log) -> Session:
-    try:
-        if log.path == "-":
-            return parse(sys.stdin.buffer, log.agent or None)
-        with open_log(log.path) as stream:
-            reading = Reading(stream, log.size, "reading the log")
-            try:
-                return parse(cast(BinaryIO, reading), log.agent or None)
-            finally:
-                reading.close()
-    except OSError as error:
-        raise InputError(
-            f"{log.path}: {error.strerror}", "give the path of a session log, or - for input"
-        ) from error
 
 
 def _report(done: Captured, verbose: bool) -> None:

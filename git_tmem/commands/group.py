@@ -16,6 +16,8 @@ COMMANDS = {
     "init": "init",
     "uninstall": "uninstall",
     "capture": "capture",
+    "sessions": "sessions",
+    "evaluate": "evaluate",
     "lookup": "lookup",
     "show": "show",
     "inspect": "show",
