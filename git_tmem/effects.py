@@ -52,7 +52,8 @@ def poured(command: str) -> tuple[str, ...]:
         if name in ("mkdir", "tee"):
             plain = (word.rstrip("/") for word in simple.words[1:] if not word.startswith("-"))
             paths = tuple(above for word in plain for above in _with_folders(word))
-        found += [f"{folder}/{path}" if folder else path for path in paths]
+        if folder != OUTSIDE:
+            found += [f"{folder}/{path}" if folder else path for path in paths]
     return tuple(found)
 
 
@@ -61,18 +62,17 @@ def _with_folders(path: str) -> list[str]:
     return [path[:at] for at, sign in enumerate(path) if sign == "/" and at] + [path]
 
 
-def rewrites(command: str, path: str) -> bool:
-    """Whether the command, a formatter or a package manager, rewrites such a file without
-    being given its name."""
+def declares(command: str, path: str, added: Sequence[str]) -> bool:
+    """Whether the command adds a package by name, and the lines added to such a manifest or
+    lock file have that name."""
     name = path.rsplit("/", 1)[-1]
+    text = "\n".join(added)
     for simple in commands(command):
         tool, rest = program(simple.words or ("",))
-        manifests, suffixes = _MANIFESTS.get(tool, ()), _FORMATS.get(tool, ())
-        if name in manifests and _sets_up(simple.words):
-            return True
-        if name.endswith(suffixes or ("\0",)) and _writes(simple) and tool != "git":
-            verbs = _FORMAT_VERBS.get(tool)
-            return verbs is None or bool(verbs.intersection(rest))
+        if name in _MANIFESTS.get(tool, ()) and _sets_up(simple.words):
+            wanted = [word for word in rest[1:] if not word.startswith("-")]
+            names = (re.match(r"@?[\w./-]+", word) for word in wanted)
+            return any(found is not None and found[0] in text for found in names)
     return False
 
 
@@ -88,7 +88,7 @@ def targets(command: str) -> tuple[str, ...]:
             path = _relative(word)
             if path and not word.startswith("$WORKSPACE"):
                 path = f"{folder}/{path}" if folder else path
-            if path:
+            if path and not path.startswith(OUTSIDE):
                 found[path] = None
     return tuple(found)
 
@@ -162,6 +162,8 @@ def _sets_up(words: Sequence[str]) -> bool:
     return bool(plain) and plain[0] in _INSTALLS.get(name, ())
 
 
+#: A folder outside the work tree, or one that is not known.
+OUTSIDE = "/"
 #: Programs whose redirected output is text of the agent's own.
 _SPEAKERS = {"cat", "echo", "printf"}
 _CHANGERS = {
@@ -226,49 +228,6 @@ _MANIFESTS: dict[str, tuple[str, ...]] = {
     "cargo": ("Cargo.toml", "Cargo.lock"),
     "bundle": ("Gemfile", "Gemfile.lock"),
     "composer": ("composer.json", "composer.lock"),
-}
-_WEB = (
-    ".js",
-    ".jsx",
-    ".ts",
-    ".tsx",
-    ".mjs",
-    ".cjs",
-    ".css",
-    ".scss",
-    ".json",
-    ".md",
-    ".html",
-    ".vue",
-)
-_SCRIPT = (".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".vue", ".svelte")
-#: The files that formatters rewrite, by their program.
-_FORMATS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(
-        ("black", "isort", "ruff", "autopep8", "yapf", "docformatter"), (".py", ".pyi")
-    ),
-    **dict.fromkeys(("prettier", "biome"), _WEB),
-    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), _WEB),  # a script called format or fix
-    "eslint": _SCRIPT,
-    **dict.fromkeys(("gofmt", "goimports", "go"), (".go",)),
-    **dict.fromkeys(("cargo", "rustfmt"), (".rs",)),
-    "clang-format": (".c", ".cc", ".cpp", ".h", ".hpp"),
-    "shfmt": (".sh", ".bash"),
-    "rubocop": (".rb",),
-    "dart": (".dart",),
-    "terraform": (".tf",),
-    "mix": (".ex", ".exs"),
-    "dotnet": (".cs",),
-    "swift": (".swift",),
-}
-_TIDY_SCRIPTS = frozenset(
-    ("format", "fmt", "fix", "lint:fix", "format:fix", "format:write", "prettier")
-)
-#: For programs that do more than format, the words that make them do it.
-_FORMAT_VERBS = {
-    "go": frozenset(("fmt", "fix", "generate")),
-    "cargo": frozenset(("fmt", "fix")),
-    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), _TIDY_SCRIPTS),
 }
 #: Names of tasks that rewrite files.
 _TIDIES = r"(?i)(?:^|[:_-])(?:fmt|format|fix|generate|codegen)$"
@@ -356,11 +315,12 @@ def _operands(words: Sequence[str]) -> list[str]:
 
 
 def entered(folder: str, word: str) -> str:
-    """The folder after ``cd word``, relative to where the line began; '' when that is unknown."""
+    """The folder after ``cd word``, relative to where the line began; OUTSIDE when it is unknown
+    or elsewhere."""
     if word.startswith("$WORKSPACE"):
         folder, word = "", word.removeprefix("$WORKSPACE").lstrip("/")
-    elif not re.match(r"[\w.]", word):
-        return ""
+    elif folder == OUTSIDE or not re.match(r"[\w.]", word):
+        return OUTSIDE
     parts = folder.split("/") if folder else []
     for part in word.split("/"):
         if part == "..":

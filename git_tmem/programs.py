@@ -51,6 +51,7 @@ def _named_by(command: str, texts: dict[str, str]) -> set[str]:
     for simple in commands(command):
         if simple.words[:1] == ("cd",):
             folder = effects.entered(folder, " ".join(simple.words[1:2]))
+        if simple.words[:1] == ("cd",) or folder == effects.OUTSIDE:
             continue
         for path in simple.writes if simple.document and len(texts) < _PROGRAMS else ():
             texts[_joined(folder, path)] = simple.document[:_READ]

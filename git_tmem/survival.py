@@ -124,16 +124,16 @@ def _command_edits(
     for index, run in runs.items():
         for path in _written(actions[index], run, named.get(index), criterion.changed - covered):
             authors[path].append(index)
-    for index, run in runs.items():  # what no command names may still be a formatter's work
-        for path in _rewritten(actions[index], run, criterion.changed - covered - {*authors}):
-            authors[path].append(index)
+    for path, hunks in criterion.diffs.items():
+        if path not in authors and path not in covered:
+            authors[path] += _declaring(actions, runs, path, hunks)
     discards = {
         index: found
         for index, run in runs.items()
         if authors and run.writes and not actions[index].exit_code
         if (found := effects.discards(actions[index].command))
     }
-    for path, indexes in sorted(authors.items()):
+    for path, indexes in sorted(item for item in authors.items() if item[1]):
         last = max((at for at in discards if _sets_back(path, discards[at])), default=-1)
         alive = [at for at in indexes if at > last and at not in discards] or indexes
         for at in alive:
@@ -387,11 +387,17 @@ def _written(
     return {path for path in paths if inside(path)}
 
 
-def _rewritten(action: Action, run: Run, open_paths: frozenset[str]) -> list[str]:
-    """Changed paths of the kind that a formatter or a package manager rewrites unasked."""
-    if action.exit_code or not (run.writes or run.setup) or not open_paths:
-        return []
-    return [path for path in sorted(open_paths) if effects.rewrites(action.command, path)]
+def _declaring(
+    actions: Sequence[Action], runs: Mapping[int, Run], path: str, hunks: Sequence[Hunk]
+) -> list[int]:
+    """The commands that put a package into a manifest or lock file that none of them names."""
+    added = [line for hunk in hunks for line in hunk.added]
+    return [
+        index
+        for index, run in runs.items()
+        if run.setup and not actions[index].exit_code
+        if effects.declares(actions[index].command, path, added)
+    ]
 
 
 def targets_of(command: str) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 from git_tmem import doubts, slicer
 from git_tmem.changes import Hunk
 from git_tmem.checks import passed
-from git_tmem.effects import discards, poured, rewrites
+from git_tmem.effects import declares, discards, poured
 from git_tmem.playbook import MUTATE, READ, VERIFY
 from git_tmem.programs import named_by_programs
 from git_tmem.slicer import backward_slice
@@ -159,36 +159,40 @@ def test_a_short_text_is_not_found_by_chance_without_its_layout() -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "path", "does"),
+    ("command", "path", "added", "does"),
     [
-        ("black .", "src/a.py", True),
-        ("ruff format && ruff check --fix", "src/a.py", True),
-        ("black --check .", "src/a.py", False),
-        ("cargo fmt", "src/lib.rs", True),
-        ("cargo test", "src/lib.rs", False),
-        ("npm run format", "web/app.ts", True),
-        ("npm install left-pad", "package-lock.json", True),
-        ("npm install left-pad", "web/app.ts", False),
-        ("npm test", "package.json", False),
-        ("uv add httpx", "pyproject.toml", True),
-        ("go mod tidy", "go.sum", True),
-        ("gofmt -w .", "main.go", True),
-        ("git commit -am x", "src/a.py", False),
+        ("npm install left-pad@1", "package.json", '"left-pad": "1"', True),
+        ("npm install left-pad", "web/package-lock.json", '"node_modules/left-pad": {', True),
+        ("npm install left-pad", "web/app.ts", "left-pad", False),
+        ("npm install left-pad", "package.json", '"express": "4"', False),
+        ("npm install", "package.json", '"express": "4"', False),
+        ("npm test left-pad", "package.json", "left-pad", False),
+        ("uv add 'httpx>=0.27'", "pyproject.toml", '    "httpx>=0.27",', True),
+        ("go get github.com/a/b@v1", "go.mod", "\tgithub.com/a/b v1.0.0", True),
     ],
 )
-def test_formatters_and_package_managers_rewrite_files_they_do_not_name(
-    command: str, path: str, does: bool
+def test_a_package_manager_is_credited_with_the_packages_it_was_told_to_add(
+    command: str, path: str, added: str, does: bool
 ) -> None:
-    assert rewrites(command, path) is does
+    assert declares(command, path, [added]) is does
 
 
-def test_a_file_that_nothing_but_a_formatter_can_have_changed_is_its_work() -> None:
-    actions = [run("npm install left-pad"), edit("src/a.py", "+x = 2"), run(PYTEST)]
-    found = cut(actions, ["package.json", "README.md"], a="x = 2")
-    assert [item.action.path for item in found.kept if item.role == MUTATE] == [
-        "package.json",
-        "src/a.py",
-    ]
+def test_a_manifest_that_got_the_package_is_a_surviving_edit_and_other_work_is_not() -> None:
+    shown = {"package.json": (hunk('+"left-pad": "1"'),), "README.md": (hunk("+left-pad"),)}
+    final = {"package.json": ('"left-pad": "1"',), "README.md": ("left-pad",), "a.py": ("x = 2",)}
+    actions = [run("npm install left-pad"), run("black ."), edit("a.py", "+x = 2"), run(PYTEST)]
+    found = backward_slice(actions, Criterion(final, frozenset([*final, "b.py"]), shown))
+    edited = [(item.index, item.action.path) for item in found.kept if item.role == MUTATE]
+    assert edited == [(0, "package.json"), (2, "a.py")]
+
+
+@pytest.mark.parametrize("place", ['"$tmp"', "/tmp/x", "~", "$(mktemp -d)", "/tmp && cd x"])
+def test_what_is_written_in_another_folder_is_no_edit_here(place: str) -> None:
+    code = "python -c \"open('src/a.py', 'w')\""
+    command = f"cd {place} && printf x > src/a.py && sed -i s/1/2/ src/a.py && {code}"
+    assert cut([run(command), run(PYTEST)], a="x = 2").missing == slicer.NO_EDIT
+    back = f"cd {place} && cd $WORKSPACE && sed -i s/1/2/ src/a.py"
+    assert cut([run(back), run(PYTEST)], a="x = 2").missing == ""
 
 
 # --- Checks that prove less ------------------------------------------------------------------
