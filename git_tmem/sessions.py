@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from git_tmem import adapters
@@ -23,12 +24,17 @@ class Log(NamedTuple):
 
 
 def find_sessions(
-    tops: Sequence[str], env: Mapping[str, str], agent: str = "", since: float = 0
+    tops: Sequence[str],
+    env: Mapping[str, str],
+    agent: str = "",
+    since: float = 0,
+    most: int | None = None,
 ) -> list[Log]:
     """Logs whose session worked below one of the work trees, newest first.
 
-    ``agent`` restricts to one agent, ``since`` to logs changed at or after that time. Raises
-    InputError for an agent nobody knows.
+    ``agent`` restricts to one agent, ``since`` to logs changed at or after that time, and
+    after ``most`` found ones no other log is opened. Raises InputError for an agent nobody
+    knows.
     """
     if agent and agent not in adapters.ADAPTERS:
         known = ", ".join(sorted(adapters.ADAPTERS))
@@ -43,7 +49,7 @@ def find_sessions(
     ]
     logs.sort(key=lambda log: (-log.changed, log.path))
     real = [*tops, *(os.path.realpath(top) for top in tops)]
-    return [log for log in logs if _worked_in(log, real)]
+    return list(islice((log for log in logs if _worked_in(log, real)), most))
 
 
 def _stat(agent: str, path: str) -> list[Log]:

@@ -189,3 +189,17 @@ def test_a_session_that_is_not_in_the_database_is_named(
     location = opencode_database(repo, sealed)
     assert "opencode.db holds no session ses_9" in capture(repo, "--session", f"{location[:-1]}9")
     assert "No such file" in capture(repo, "--session", f"{sealed}/no.db#ses_1")
+
+
+def test_the_newest_is_found_without_opening_the_older_ones(repo: Path, tmp_path: Path) -> None:
+    head = {"type": "user", "cwd": str(repo), "sessionId": "s", "uuid": "u", "message": {}}
+    slug = "".join(sign if sign.isalnum() else "-" for sign in str(repo))
+    folder = tmp_path / "claude" / "projects" / slug
+    for number in range(3):
+        path = lines(folder / f"{number}.jsonl", head)
+        os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+    os.mkfifo(folder / "late.jsonl")  # whoever opens it waits for ever
+    os.utime(folder / "late.jsonl", (1_600_000_000, 1_600_000_000))
+    env = {"CLAUDE_CONFIG_DIR": str(tmp_path / "claude"), "HOME": str(tmp_path)}
+    (found,) = find_sessions([str(repo)], env, "claude-code", most=1)
+    assert found.path.endswith("2.jsonl")

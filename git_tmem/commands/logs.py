@@ -22,16 +22,17 @@ def named_logs(repository: Repository, agent: str, session: str, since: str) -> 
             find_sessions((), os.environ, agent)  # complains with the known names
         size = os.path.getsize(session) if os.path.isfile(session) else 0
         return [Log(agent, session, 0, size)]
-    found = found_logs(repository, agent, since)
-    return found if since else found[:1]
+    return found_logs(repository, agent, since, None if since else 1)
 
 
-def found_logs(repository: Repository, agent: str, since: str) -> list[Log]:
-    """The logs of sessions that worked in this repository, newest first. Raises NothingFound,
-    and InputError for an agent nobody knows."""
+def found_logs(
+    repository: Repository, agent: str, since: str, most: int | None = None
+) -> list[Log]:
+    """The logs of sessions that worked in this repository, newest first, at most ``most``.
+    Raises NothingFound, and InputError for an agent nobody knows."""
     moment = moment_of(repository, since)
     tops = worktrees(repository.git) if repository.layout.top else [os.getcwd()]
-    found = find_sessions(tops, os.environ, agent, moment)
+    found = find_sessions(tops, os.environ, agent, moment, most)
     if not found:
         what = f"{agent} session" if agent else "agent session"
         raise NothingFound(

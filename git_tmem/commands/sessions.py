@@ -44,7 +44,7 @@ def command(agent: str, since: str, most: int, as_json: bool) -> None:
       git tmem sessions -n 100 --json
     """
     with Repository.open() as repository:
-        found = found_logs(repository, agent, since)[:most]
+        found = found_logs(repository, agent, since, most)
         with Index(repository.layout) as index:
             told = [_told(index, log) for log in progress(found, "looking at sessions")]
     if as_json:

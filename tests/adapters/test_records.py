@@ -148,14 +148,19 @@ def test_an_object_of_plain_fields_on_one_line_is_one_record() -> None:
     assert read(b'{"a": 1, "b": {"c": []}}') == ([(0, {"a": 1, "b": {"c": []}})], 0)
 
 
-def test_what_is_too_deep_or_has_too_many_values_is_skipped() -> None:
+def test_what_is_too_deep_or_has_too_many_values_is_skipped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(records, "WHOLE", 1_000)
     deep = b'{\n"a": ' + b"[" * 5_000 + b"]" * 5_000 + b', "b": 1}'
     assert read(deep) == ([(0, {"b": 1})], 1)
     wide = b'{\n"a": {"x": [' + b"1," * (1 << 20) + b'1]}, "b": 1}'
     assert read(wide) == ([(0, {"b": 1})], 1)
 
 
-def test_a_document_is_held_one_element_at_a_time() -> None:
+def test_a_document_is_held_one_element_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "WHOLE", 100_000)
+
     class Endless(io.RawIOBase):
         left = 400
 
@@ -184,3 +189,21 @@ def test_text_under_a_heading_gives_its_lines() -> None:
     text = b"\n# a chat\r\n\n> \xe4\xbd\xa0\xe5\xa5\xbd\n"
     lines = ["", "# a chat", "", "> 你好"]
     assert read(text) == ([(n, {"line": line}) for n, line in enumerate(lines)], 0)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.text(max_size=2), VALUES, max_size=4) | st.lists(VALUES, max_size=4))
+def test_a_document_gives_the_same_in_parts_as_whole(value: Any) -> None:
+    data = b"\n" + json.dumps(value, indent=1).encode()
+    whole = read(data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(records, "WHOLE", 1)
+        assert read(data) == whole
