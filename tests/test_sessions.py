@@ -191,15 +191,48 @@ def test_a_session_that_is_not_in_the_database_is_named(
     assert "No such file" in capture(repo, "--session", f"{sealed}/no.db#ses_1")
 
 
-def test_the_newest_is_found_without_opening_the_older_ones(repo: Path, tmp_path: Path) -> None:
-    head = {"type": "user", "cwd": str(repo), "sessionId": "s", "uuid": "u", "message": {}}
+@pytest.fixture
+def claude_folder(repo: Path, tmp_path: Path) -> Path:
+    """Where Claude Code keeps the logs of the repository: three, the newest called 2."""
+    message = {"role": "user", "content": "hello"}
+    head = {"type": "user", "cwd": str(repo), "sessionId": "s", "uuid": "u", "message": message}
     slug = "".join(sign if sign.isalnum() else "-" for sign in str(repo))
     folder = tmp_path / "claude" / "projects" / slug
     for number in range(3):
         path = lines(folder / f"{number}.jsonl", head)
         os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
-    os.mkfifo(folder / "late.jsonl")  # whoever opens it waits for ever
-    os.utime(folder / "late.jsonl", (1_600_000_000, 1_600_000_000))
-    env = {"CLAUDE_CONFIG_DIR": str(tmp_path / "claude"), "HOME": str(tmp_path)}
+    return folder
+
+
+def newest(repo: Path, folder: Path) -> str:
+    """The path of the newest log that is found."""
+    home = folder.parent.parent
+    env = {"CLAUDE_CONFIG_DIR": str(home), "HOME": str(home)}
     (found,) = find_sessions([str(repo)], env, "claude-code", most=1)
-    assert found.path.endswith("2.jsonl")
+    return os.path.basename(found.path)
+
+
+_opened: list[str] = []
+
+
+def _note(event: str, given: tuple[Any, ...]) -> None:
+    if event == "open":
+        _opened.append(str(given[0]))
+
+
+sys.addaudithook(_note)
+
+
+def test_the_newest_is_found_without_opening_the_older_ones(
+    repo: Path, claude_folder: Path
+) -> None:
+    _opened.clear()
+    assert newest(repo, claude_folder) == "2.jsonl"
+    logs = [os.path.basename(path) for path in _opened if path.startswith(str(claude_folder))]
+    assert set(logs) == {"2.jsonl"}
+
+
+def test_what_is_no_file_is_never_opened(repo: Path, claude_folder: Path) -> None:
+    os.mkfifo(claude_folder / "pipe.jsonl")  # whoever opens it waits for ever
+    (claude_folder / "folder.jsonl").mkdir()
+    assert newest(repo, claude_folder) == "2.jsonl"

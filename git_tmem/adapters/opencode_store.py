@@ -66,8 +66,9 @@ def lines(location: str) -> Iterator[bytes] | None:
 
 
 def measure(location: str) -> tuple[float, int] | None:
-    """Last change and size of the session in a database, None for everything else."""
-    path, session = _split(location)
+    """Last change and size of the session in a database, None for everything else; a location
+    that names no session is not opened."""
+    path, session = _split(location) if "#" in location else ("", "")
     if not path:
         return None
     with _reading(path) as database:

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple, Protocol, cast
 
 from git_tmem.adapters import claude_agents, opencode_store
+from git_tmem.errors import InputError
 
 
 class Store(Protocol):
@@ -49,13 +51,16 @@ def open_log(location: str) -> BinaryIO:
 
 
 def measure(location: str) -> Measure:
-    """When a session was last changed and how long it is. Raises as :func:`open_log` does."""
+    """When a session was last changed and how long it is. Raises as :func:`open_log` does, and
+    InputError for a folder or a pipe, which whoever opens it may wait at for ever."""
     for store in STORES:
-        found = store.measure(location)
-        if found is not None:
-            return Measure(*found)
-    stat = os.stat(location)
-    return Measure(stat.st_mtime, stat.st_size)
+        measured = store.measure(location)
+        if measured is not None:
+            return Measure(*measured)
+    found = os.stat(location)
+    if not stat.S_ISREG(found.st_mode):
+        raise InputError(f"{location} is no file")
+    return Measure(found.st_mtime, found.st_size)
 
 
 class _Lines(io.RawIOBase):
