@@ -65,6 +65,15 @@ OUTCOMES = {
     "gemini-cli/read-write.session.json": "check",
     "gemini-cli/shell-and-write.session.json": "check",
     "gemini-cli/shell-read-write.session.json": "check",
+    "mini-swe-agent/astropy__astropy-14182.traj.json": "edit",
+    "mini-swe-agent/django__django-13569.traj.json": "both",
+    "mini-swe-agent/django__django-14672.traj.json": "both",
+    "mini-swe-agent/pytest-dev__pytest-5840.traj.json": "edit",
+    "mini-swe-agent/pytest-dev__pytest-7236.traj.json": "both",
+    "mini-swe-agent/pytest-dev__pytest-7432.traj.json": "both",
+    "mini-swe-agent/sphinx-doc__sphinx-8475.traj.json": "edit",
+    "mini-swe-agent/sphinx-doc__sphinx-9673.traj.json": "edit",
+    "mini-swe-agent/upstream-github_issue.traj.json": "both",
     "opencode/exploration-and-patches.export.json": "check",
     "opencode/fixture-sqlite/opencode.db": "none of the 1 file it edited",
     "opencode/fixture-storage_v2/session/proj_test/ses_s_stage0_large.json": "both",
@@ -75,6 +84,10 @@ OUTCOMES = {
     "pi/fixture-v3-tool.jsonl": "check",
     "pi/v1-before-compaction.jsonl": "npm run check",
     "pi/v1-large-session.jsonl": "npm run check",
+    "swe-agent/marshmallow-1867-function-calling.traj": "check",
+    "swe-agent/marshmallow-1867-replace-from-source.traj": "check",
+    "swe-agent/pydicom-1458.traj": "check",
+    "swe-agent/test-repo-i1.traj": "check",
 }
 
 

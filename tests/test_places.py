@@ -29,6 +29,7 @@ PLACES = {
     "cursor": ("transcript.jsonl", ".cursor/projects/{slug}/agent-transcripts/1/1.jsonl"),
     "dsh": ("session.v4.jsonl", ".dsh/sessions/--x--/1/session.v4.jsonl"),
     "gemini": ("session.json", ".gemini/tmp/{hash}/chats/session-1.json"),
+    "mini-swe-agent": ("fenced.traj.json", ".config/mini-swe-agent/last_mini_run.traj.json"),
     "pi": ("v3.jsonl", ".pi/agent/sessions/--{slashes}--/1.jsonl"),
 }
 
@@ -75,7 +76,7 @@ def test_an_unknown_agent_is_refused_with_the_known_ones() -> None:
     assert all(name in refusal.value.hint for name in adapters.ADAPTERS)
 
 
-@pytest.mark.parametrize("agent", ["agy", "copilot", "cursor", "gemini"])
+@pytest.mark.parametrize("agent", ["agy", "copilot", "cursor", "gemini", "swe-agent"])
 def test_a_session_that_edits_and_checks_gives_a_playbook(agent: str, tmp_path: Path) -> None:
     for path in sorted((DATA / agent).iterdir()):
         session = parse(path.read_bytes())

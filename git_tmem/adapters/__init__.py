@@ -22,8 +22,10 @@ from git_tmem.adapters import (
     dsh,
     gemini,
     generic,
+    mini_swe_agent,
     opencode,
     pi,
+    swe_agent,
 )
 from git_tmem.adapters.base import Adapter
 from git_tmem.adapters.records import HEAD_BYTES, Records
@@ -41,6 +43,8 @@ ADAPTERS: dict[str, Adapter] = {
     copilot.NAME: copilot,
     cursor.NAME: cursor,
     agy.NAME: agy,
+    swe_agent.NAME: swe_agent,
+    mini_swe_agent.NAME: mini_swe_agent,
     generic.NAME: generic,
 }
 

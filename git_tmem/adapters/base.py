@@ -3,6 +3,7 @@ values, since any field of a log may be missing or of another type."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any, Protocol
@@ -232,6 +233,16 @@ def file_of(value: object) -> str:
     path = path_of(value)
     name = path.replace("\\", "/").rpartition("/")[2]
     return path if "." in name[1:].rstrip(".") else ""
+
+
+def arguments_of(value: object) -> Mapping[str, Any]:
+    """A call's arguments, which are an object or its JSON text; an empty one otherwise."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return {}
+    return mapping(value)
 
 
 def command_of(value: object) -> str:

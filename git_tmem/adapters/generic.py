@@ -43,7 +43,6 @@ Records and tools of other names are counted as unknown.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -52,6 +51,7 @@ from git_tmem.actions import EXEC, MUTATE, OTHER, PROMPT, READ, Action, Session
 from git_tmem.adapters.base import (
     Narration,
     Trace,
+    arguments_of,
     clip_name,
     command_of,
     epoch,
@@ -196,7 +196,7 @@ class _Reading:
             self._said.say(text)
             for call in map(mapping, sequence(record.get("tool_calls"))):
                 function = mapping(call.get("function")) or call
-                given = _arguments(function.get("arguments"))
+                given = arguments_of(function.get("arguments"))
                 self._call(index, record, string(function.get("name")), given, call.get("id"))
         elif role in ("tool", "function"):
             self._result(index, record, string(record.get("tool_call_id")))
@@ -274,7 +274,7 @@ class _Reading:
 def _told(content: object) -> Mapping[str, Any]:
     """The fields of a tool result whose text is itself a JSON object."""
     if isinstance(content, str) and content[:1] == "{" and any(f'"{c}"' in content for c in _CODES):
-        return _arguments(content)
+        return arguments_of(content)
     return {}
 
 
@@ -288,16 +288,6 @@ def _exit_code(told: Mapping[str, Any], text: str) -> int | None:
     lines = text[:200].partition("\n")[0], text[-200:].rstrip().rpartition("\n")[2]
     found = next(filter(None, map(_EXIT_LINE.fullmatch, lines)), None)
     return int(found.group(1)) if found else None
-
-
-def _arguments(value: object) -> Mapping[str, Any]:
-    """A call's arguments, which are an object or its JSON text."""
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return {}
-    return mapping(value)
 
 
 def _actions(name: str, given: Mapping[str, Any]) -> list[Action]:

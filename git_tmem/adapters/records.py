@@ -106,7 +106,6 @@ class Records:
         start = b"".join(_up_to(chunks, WHOLE))
         records = _split(start) if len(start) <= WHOLE else None
         if records is not None:
-            self._size += len(start)
             self.damaged += sum(record is None for record in records)
         for record in self._streamed(chain([start], chunks)) if records is None else records:
             if record is not None:
@@ -119,8 +118,8 @@ class Records:
 
         document = Document()
         for chunk in chunks:
-            self._size += len(chunk)
             yield from document.feed(chunk)
+            self._size += len(chunk)
             self.damaged = document.damaged
             if document.ended:
                 return
