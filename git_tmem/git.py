@@ -10,9 +10,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from git_tmem.errors import RepositoryError, StoreError
+
+if TYPE_CHECKING:
+    import subprocess
 
 #: What git needs from the user's environment. All other GIT_* variables name a repository,
 #: an index or an author chosen by whoever called us, such as a hook's ``git commit``.
@@ -158,18 +161,55 @@ def attempt(
     import subprocess
 
     where = ["-C", folder] if folder else []
-    try:
-        done = subprocess.run(
-            ["git", *where, *arguments],
-            input=data,
-            capture_output=True,
-            env=environment() if env is None else env,
-            timeout=timeout,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return 124, b"", b"no answer within the time limit"
+    command, env = ["git", *where, *arguments], environment() if env is None else env
+    if timeout is not None:
+        return _attempt_within(timeout, command, data, env)
+    done = subprocess.run(command, input=data, capture_output=True, env=env, check=False)
     return done.returncode, done.stdout, done.stderr
+
+
+#: Seconds that git has to end its own helpers before it is killed.
+_GRACE = 2.0
+
+
+def _attempt_within(
+    timeout: float, command: list[str], data: bytes, env: dict[str, str]
+) -> tuple[int, bytes, bytes]:
+    """As :func:`attempt`. Through files, because what git started (an ssh that hangs) would
+    hold a pipe open, and reading it take for ever, long after git itself was killed."""
+    import subprocess
+    import tempfile
+
+    with (
+        tempfile.TemporaryFile() as given,
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as err,
+    ):
+        given.write(data)
+        given.seek(0)
+        child = subprocess.Popen(command, stdin=given, stdout=out, stderr=err, env=env)
+        try:
+            child.wait(timeout)
+        except subprocess.TimeoutExpired:
+            return 124, b"", b"no answer within the time limit"
+        finally:
+            _end(child)
+        out.seek(0)
+        err.seek(0)
+        return child.returncode, out.read(), err.read()
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """End a git that still runs: first so that it ends its helpers, then for good."""
+    import subprocess
+
+    if child.poll() is None:
+        child.terminate()
+        try:
+            child.wait(_GRACE)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
 
 
 class Git:

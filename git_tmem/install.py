@@ -1,8 +1,8 @@
 """Putting git-tmem into a repository, and taking it out again without a trace.
 
-Installed are: the post-commit and post-rewrite hooks (earlier hooks are kept beside them and
-still run), one line in ``info/exclude`` and the ``.tmem`` folder. Nothing tracked is touched, no
-configuration is written.
+Installed are: the post-commit and post-rewrite hooks, and pre-push for who asks for it (earlier
+hooks are kept beside them and still run), one line in ``info/exclude`` and the ``.tmem`` folder.
+Nothing tracked is touched, no configuration is written.
 """
 
 from __future__ import annotations
@@ -18,9 +18,16 @@ from git_tmem.git import Git, Layout
 from git_tmem.schema import data_folder
 
 HOOKS = ("post-commit", "post-rewrite")
+PRE_PUSH = "pre-push"
+#: The word of ``tmem.push`` with which each push publishes records too.
+AUTO = "auto"
 _MARK = "# git-tmem:hook "
-#: What a line in another tool's hook starts with, so that ours has its input in the background.
-_FEED = {"post-commit": "</dev/null ", "post-rewrite": 'p=$(cat); echo "$p" | '}
+#: A line in another tool's hook that does what ours would, in the background.
+_FEED = {
+    "post-commit": "</dev/null git-tmem hook git post-commit",
+    "post-rewrite": 'p=$(cat); echo "$p" | git-tmem hook git post-rewrite',
+    PRE_PUSH: '</dev/null git-tmem hook git pre-push "$1"',
+}
 _EXCLUDE_MARK = "# git-tmem: the mirror of refs/tmem/main"
 _EXCLUDED = f"/{mirror.FOLDER}/"
 
@@ -32,11 +39,14 @@ class Report(NamedTuple):
     advice: tuple[str, ...] = ()
 
 
-def install(layout: Layout, track_mirror: bool = False) -> Report:
-    """Install into a repository; twice is the same as once. Raises StoreError when git's
+def install(layout: Layout, track_mirror: bool = False, pre_push: bool = False) -> Report:
+    """Install into a repository; twice is the same as once. The hook that pushes records comes
+    with ``pre_push`` or the configuration ``tmem.push`` alone. Raises StoreError when git's
     directory cannot be written."""
+    pushing = pre_push or Git(layout).config("tmem.push").lower() == AUTO
     try:
-        reports = [_install_hook(layout, name) for name in HOOKS]
+        names = (*HOOKS, PRE_PUSH) if pushing else HOOKS
+        reports = [_install_hook(layout, name) for name in names]
         if layout.top:
             reports.append(_make_mirror(layout, track_mirror))
         os.makedirs(layout.own_dir, exist_ok=True)
@@ -48,7 +58,7 @@ def install(layout: Layout, track_mirror: bool = False) -> Report:
 def uninstall(layout: Layout) -> Report:
     """Take the hooks, the exclude line, the mirror and our folder out; records stay in git."""
     try:
-        reports = [_remove_hook(layout, name) for name in HOOKS]
+        reports = [_remove_hook(layout, name) for name in (*HOOKS, PRE_PUSH)]
         reports.append(_remove_mirror(layout))
         if os.path.isdir(layout.own_dir):
             shutil.rmtree(layout.own_dir)
@@ -74,7 +84,7 @@ def hooks_folder(layout: Layout) -> str:
 def _install_hook(layout: Layout, name: str) -> Report:
     folder = hooks_folder(layout)
     if os.path.basename(folder) == "_" or folder == os.devnull:
-        line = f"{_FEED[name]}git-tmem hook git {name} >/dev/null 2>&1 &"
+        line = f"{_FEED[name]} >/dev/null 2>&1 &"
         return Report((), (f"hooks are kept by another tool; add to its {name}: {line}",))
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, name)

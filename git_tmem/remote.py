@@ -1,11 +1,14 @@
 """Sharing: fetch into tracking refs, merge as set union, push, all by the user's own git.
 
 Never a forced push, never a refspec in the user's configuration, never a branch. A fetch
-fills ``refs/tmem-remote/<remote>/``; merging is a second, offline step.
+fills ``refs/tmem-remote/<remote>/``; merging is a second, offline step. A bundle, git's own
+file for where there is no network, comes in by the same road through ``refs/tmem-bundle/``,
+which is emptied afterwards.
 """
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import time
@@ -13,22 +16,38 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from git_tmem import merge, schema, trust
-from git_tmem.errors import InputError, RemoteError, TmemError
-from git_tmem.git import Git
+from git_tmem.errors import InputError, NothingFound, RemoteError, StoreError, TmemError
+from git_tmem.git import Git, environment
 from git_tmem.playbook import record_id
 from git_tmem.render import plain
 from git_tmem.repo import Repository
 from git_tmem.store import MAIN, NOTES, Store
 
 TRACKING = "refs/tmem-remote"
+_UNPACKED = "refs/tmem-bundle"
+#: What origins say of records that came in a bundle; no remote can have a space in its name.
+BUNDLE = "a bundle"
 #: Fetch, merge and push again at most this often when others keep pushing.
 _ROUNDS = 5
-#: Seconds one fetch or push may take.
-_TIMEOUT = 120.0
 #: Records accepted in one fetch, so that a hostile remote cannot fill the disk unseen.
 _MOST = 100_000
 _NOTE_LINE = re.compile(r"[0-9a-f]{12} [^\x00-\x1f\x7f]{0,400}")
 _NAME = re.compile(r"[^\s\-:][^\s:]*")
+
+
+#: Tells git and its helpers that nobody is there to answer; see git(1) and gitcredentials(7).
+#: An askpass program that is set and empty is one that is never run.
+_SILENT = {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "", "GCM_INTERACTIVE": "never"}
+
+
+class Limits(NamedTuple):
+    """How long one fetch or push may take, and whether the user may be asked a password."""
+
+    seconds: float = 120.0
+    prompts: bool = True
+
+
+_PATIENT = Limits()
 
 
 class Merged(NamedTuple):
@@ -70,10 +89,54 @@ def default_remote(git: Git) -> str:
     return names[0] if len(names) == 1 else "origin"
 
 
-def fetch(repository: Repository, remote: str) -> Merged:
+def fetch(repository: Repository, remote: str, limits: Limits = _PATIENT) -> Merged:
     """Fetch a remote's records and merge them. Raises RemoteError when it does not answer."""
     check_remote(repository.git, remote)
-    arguments = [
+    asked = _fetching(remote, f"{TRACKING}/{remote}")
+    status, _, error = _online(repository.git, asked, limits)
+    if status != 0:
+        raise RemoteError(f"fetch from {remote}: {_reason(error)}", "nothing was changed here")
+    return merge_from(repository, remote)
+
+
+def fetch_bundle(repository: Repository, path: str) -> Merged:
+    """Merge the records in a bundle, checked as those of any remote.
+
+    Raises RemoteError when git cannot read it.
+    """
+    path = os.path.abspath(path)
+    env = {**environment(), "GIT_ALLOW_PROTOCOL": "file"}
+    status, _, error = repository.git.attempt(*_fetching(path, _UNPACKED), env=env)
+    if status != 0:
+        reason = f"{path} is no bundle that can be read: {_reason(error)}"
+        raise RemoteError(reason, "one is made with: git tmem bundle create FILE")
+    try:
+        return merge_from(repository, BUNDLE, _UNPACKED)
+    finally:
+        for ref in (f"{_UNPACKED}/main", f"{_UNPACKED}/notes/tmem"):
+            if tip := repository.ref(ref):
+                repository.drop_ref(ref, tip)
+
+
+def create_bundle(repository: Repository, path: str) -> int:
+    """Write all records and notes to a file for ``fetch_bundle``; how many records there are.
+
+    Raises NothingFound when there are none, StoreError when the file cannot be written.
+    """
+    refs = [ref for ref in (MAIN, NOTES) if repository.ref(ref)]
+    if MAIN not in refs:
+        raise NothingFound("there are no records to bundle yet", "git tmem capture")
+    asked = ("bundle", "create", "--quiet", os.path.abspath(path), *refs)
+    status, _, error = repository.git.attempt(*asked)
+    if status != 0:
+        raise StoreError(f"{path} cannot be written: {_reason(error)}")
+    return _count(repository, repository.ref(MAIN))
+
+
+def _fetching(source: str, place: str) -> list[str]:
+    return [
+        "-c",
+        "fetch.fsckObjects=true",
         "fetch",
         "--no-tags",
         "--no-write-fetch-head",
@@ -81,30 +144,31 @@ def fetch(repository: Repository, remote: str) -> Merged:
         "--quiet",
         "--no-auto-gc",
         "--no-filter",  # a partial clone wants records whole
+        source,
+        f"+refs/tmem/*:{place}/*",
+        f"+refs/notes/tmem*:{place}/notes/tmem*",
     ]
-    status, _, error = repository.git.attempt(
-        "-c",
-        "fetch.fsckObjects=true",
-        *arguments,
-        remote,
-        f"+refs/tmem/*:{TRACKING}/{remote}/*",
-        f"+refs/notes/tmem*:{TRACKING}/{remote}/notes/tmem*",
-        timeout=_TIMEOUT,
-        online=True,
-    )
-    if status != 0:
-        raise RemoteError(f"fetch from {remote}: {_reason(error)}", "nothing was changed here")
-    return merge_from(repository, remote)
 
 
-def merge_from(repository: Repository, remote: str) -> Merged:
-    """Merge what was last fetched from a remote; offline. Merging twice changes nothing."""
-    theirs = repository.ref(f"{TRACKING}/{remote}/main")
+def _online(git: Git, asked: list[str], limits: Limits) -> tuple[int, bytes, bytes]:
+    env = environment(online=True)
+    if not limits.prompts:
+        env |= _SILENT
+        if not ({"GIT_SSH", "GIT_SSH_COMMAND"} & set(env) or git.config("core.sshCommand")):
+            env["GIT_SSH_COMMAND"] = "ssh -oBatchMode=yes"
+    return git.attempt(*asked, timeout=limits.seconds, env=env)
+
+
+def merge_from(repository: Repository, remote: str, place: str = "") -> Merged:
+    """Merge what was last fetched from a remote (to refs below ``place``); offline. Merging
+    twice changes nothing."""
+    place = place or f"{TRACKING}/{remote}"
+    theirs = repository.ref(f"{place}/main")
     merged = Merged(0, 0, ())
     if theirs:
         merged = _merge_main(repository, theirs)
         _learn_origins(repository, remote, theirs)
-    notes = repository.ref(f"{TRACKING}/{remote}/notes/tmem")
+    notes = repository.ref(f"{place}/notes/tmem")
     if notes:
         _merge_notes(repository, notes)
     return merged
@@ -249,7 +313,7 @@ def _note_edits(
     return edits
 
 
-def push(repository: Repository, remote: str) -> Pushed:
+def push(repository: Repository, remote: str, limits: Limits = _PATIENT) -> Pushed:
     """Publish records and notes; when others were faster, fetch, merge and try again.
 
     Raises RemoteError, naming how many records stay unpublished, when that does not succeed.
@@ -260,14 +324,17 @@ def push(repository: Repository, remote: str) -> Pushed:
         if MAIN not in tips:
             return Pushed(0, 0)
         waiting = len(unpublished(repository, remote))
-        status, out, error = _push_once(repository.git, remote, list(tips))
+        status, out, error = _push_once(repository.git, remote, list(tips), limits)
         if status == 0:
             _remember(repository, remote, tips)
-            return Pushed(_count(repository, tips[MAIN]), waiting)
+            held = _count(repository, tips[MAIN])
+            # A remote that was emptied since it was last seen has all of it anew.
+            emptied = any(line.startswith(f"*\t{MAIN}:".encode()) for line in out.splitlines())
+            return Pushed(held, held if emptied else waiting)
         if not any(line.startswith(b"!") for line in out.splitlines()):
             break
         time.sleep(random.uniform(0, 0.1 * attempt))  # noqa: S311
-        fetch(repository, remote)
+        fetch(repository, remote, limits)
     raise RemoteError(
         f"push to {remote}: {_reason(error, out)}; {waiting} records stay unpublished",
         "they are safe in this clone; run git tmem push again later",
@@ -281,10 +348,10 @@ def unpublished(repository: Repository, remote: str) -> list[str]:
     return [path for path in ours if path not in theirs and path != merge.FORMAT_PATH]
 
 
-def _push_once(git: Git, remote: str, refs: list[str]) -> tuple[int, bytes, bytes]:
+def _push_once(git: Git, remote: str, refs: list[str], limits: Limits) -> tuple[int, bytes, bytes]:
     specs = [f"{ref}:{ref}" for ref in refs]
-    arguments = ["push", "--porcelain", "--no-verify", "--quiet", remote, *specs]
-    return git.attempt(*arguments, timeout=_TIMEOUT, online=True)
+    asked = ["push", "--porcelain", "--no-verify", remote, *specs]
+    return _online(git, asked, limits)
 
 
 def _remember(repository: Repository, remote: str, tips: Mapping[str, str]) -> None:

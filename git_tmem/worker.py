@@ -1,5 +1,5 @@
-"""What runs, detached, after git's hooks: sessions behind commits are captured, and records
-follow rewritten commits.
+"""What runs, detached, after git's hooks: sessions behind commits are captured, records follow
+rewritten commits, and where the user wants it they are pushed beside the user's own push.
 
 A hook leaves a line in a spool: a new commit's id, or the old and the new id of a rewritten
 one. Whoever holds the lock drains it, so a burst of commits runs one worker. Nothing here
@@ -20,6 +20,7 @@ from git_tmem.capture import NOTHING, Target, capture, describe_missing
 from git_tmem.errors import TmemError
 from git_tmem.history import worktrees
 from git_tmem.index import Index
+from git_tmem.remote import Limits, default_remote, push
 from git_tmem.repo import Repository
 from git_tmem.sessions import Log, find_sessions
 
@@ -27,6 +28,8 @@ from git_tmem.sessions import Log, find_sessions
 _WINDOW = 24 * 3600
 #: Sessions looked at for one commit, newest first.
 _MOST = 8
+#: A push that nobody waits for and nobody can answer.
+_PUSHING = Limits(seconds=60.0, prompts=False)
 #: How HEAD's reflog starts when a person or an agent committed; a rebase or cherry-pick
 #: writes otherwise.
 _OWN_COMMIT = ("commit:", "commit (amend):", "commit (initial):", "commit (merge):")
@@ -45,6 +48,23 @@ def after_rewrite(repository: Repository, lines: Iterable[str], env: Mapping[str
     pairs = [" ".join(line.split()[:2]) for line in lines]
     _spool(repository.layout.own_dir, [pair for pair in pairs if _PAIR.fullmatch(pair)])
     _drain(repository, env)
+
+
+def before_push(repository: Repository, remote: str) -> None:
+    """Push the records to where the user pushes, without a terminal that could be asked for a
+    password. Never raises TmemError."""
+    if repository.git.config("tmem.push").lower() == "off":
+        return
+    with contextlib.suppress(AttributeError, OSError):  # Windows; or it has a session already
+        os.setsid()
+    try:
+        remote = remote or default_remote(repository.git)
+        done = push(repository, remote, _PUSHING)
+    except TmemError as error:
+        hooklog.write(repository.layout, error.message)
+    else:
+        if done.published:
+            hooklog.write(repository.layout, f"push to {remote}: {done.published} new records")
 
 
 def _drain(repository: Repository, env: Mapping[str, str]) -> None:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from git_tmem import mirror
 from git_tmem.anchors import relink
 from git_tmem.commands.terminal import count, say
-from git_tmem.errors import TmemError
+from git_tmem.errors import RemoteError, TmemError
 from git_tmem.index import Index
-from git_tmem.remote import Merged, default_remote, fetch
+from git_tmem.remote import BUNDLE, Merged, check_remote, default_remote, fetch, fetch_bundle
 from git_tmem.repo import Repository
 
 
 @click.command()
-@click.argument("remote", default="")
-def command(remote: str) -> None:
+@click.argument("source", default="", metavar="[REMOTE|FILE]")
+def command(source: str) -> None:
     """Fetch records from REMOTE (default: your branch's, or origin) and merge them.
+
+    In place of a remote, FILE is a bundle made by git tmem bundle create, for where there is no
+    network. It is checked just as a remote is.
 
     Merging is a set union and never conflicts: records of both sides are kept, and what
     was forgotten on either side stays forgotten. Records whose commits were rewritten are
@@ -30,14 +35,29 @@ def command(remote: str) -> None:
     Examples:
       git tmem fetch
       git tmem fetch upstream
+      git tmem fetch ../records.bundle
     """
     with Repository.open() as repository:
-        remote = remote or default_remote(repository.git)
-        report(remote, fetch(repository, remote))
+        source = source or default_remote(repository.git)
+        if _is_bundle(repository, source):
+            report(BUNDLE, fetch_bundle(repository, source))
+        else:
+            report(source, fetch(repository, source))
         follow_rewrites(repository)
         with Index(repository.layout) as index:
             mirror.refresh(repository.layout, index)
             say_waiting(index)
+
+
+def _is_bundle(repository: Repository, source: str) -> bool:
+    """Whether a file is meant: a remote of that name comes first."""
+    if not os.path.isfile(source):
+        return False
+    try:
+        check_remote(repository.git, source)
+    except RemoteError:
+        return True
+    return False
 
 
 #: What is said of records that no lookup shows yet, after their number.

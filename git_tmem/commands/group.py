@@ -34,6 +34,7 @@ COMMANDS = {
     "sync": "sync",
     "push": "push",
     "fetch": "fetch",
+    "bundle": "bundle",
     "hook": "hook",
     "doctor": "doctor",
     "demo": "demo",

@@ -11,7 +11,7 @@ from git_tmem import hooklog
 from git_tmem.errors import TmemError
 from git_tmem.git import discover
 from git_tmem.repo import Repository
-from git_tmem.worker import after_commit, after_rewrite
+from git_tmem.worker import after_commit, after_rewrite, before_push
 
 #: Bytes of input that are read.
 _LIMIT = 16 << 20
@@ -31,6 +31,7 @@ def command(caller: str, event: str, arguments: tuple[str, ...]) -> None:
     Examples:
       git tmem hook git post-commit
       git tmem hook git post-rewrite rebase < pairs
+      git tmem hook git pre-push origin
     """
     try:
         layout = discover()
@@ -43,6 +44,8 @@ def command(caller: str, event: str, arguments: tuple[str, ...]) -> None:
                 after_commit(repository, commit, os.environ)
             elif (caller, event) == ("git", "post-rewrite"):
                 after_rewrite(repository, _given(), os.environ)
+            elif (caller, event) == ("git", "pre-push"):
+                before_push(repository, arguments[0] if arguments else "")
             else:
                 raise TmemError(f"no hook is called {caller} {event}")
     except Exception as error:  # a hook never breaks its host, not even by a bug
