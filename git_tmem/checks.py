@@ -63,7 +63,7 @@ def covers(wider: str, narrower: str) -> bool:
 
 _TESTERS = {
     "pytest", "py.test", "nosetests", "nose2", "tox", "nox", "trial", "behave", "robot", "ward",
-    "jest", "vitest", "mocha", "ava", "tap", "karma", "cypress", "playwright", "c8", "nyc",
+    "jest", "vitest", "mocha", "ava", "tap", "karma", "c8", "nyc",
     "jasmine", "rspec", "cucumber", "minitest", "phpunit", "pest", "ctest", "bats", "busted",
     "prove", "gotestsum", "ginkgo", "unittest", "pytest-3", "stestr", "runtests", "testem",
     "wtr",
@@ -124,6 +124,8 @@ _SUBCOMMANDS = {
     "poetry": {"check": LINT},
     "meson": {"test": TEST},
     "ng": {"test": TEST, "build": BUILD, "lint": LINT},
+    "playwright": {"test": TEST},  # and not its install of browsers
+    "cypress": {"run": TEST},
 }  # fmt: skip
 #: Programs that run a project's own tasks: the task's name says what it does.
 TASKERS = {

@@ -36,12 +36,23 @@ WORKED = {
     "long-compaction",
 }
 
+HELLO = "terminus_2-hello-world"
+
 #: Sessions of agents whose repositories are rebuilt from the edits alone: the last check of
 #: what is kept, or which condition is not met (most edit texts and check nothing), or why the
 #: log is refused.
 OUTCOMES = {
     "antigravity/fixture-brain.transcript_full.jsonl": "both",
     "antigravity/fixture-cli-small.transcript.jsonl": "check",
+    "atif/fixture-openagents-login-trace.trajectory.json": "both",
+    "atif/openhands-hello-world.trajectory.json": "check",
+    "atif/openhands-hello-world.trajectory.no_function_calling.json": "both",
+    f"atif/{HELLO}-context-summarization-linear-history.trajectory.cont-1.json": "both",
+    f"atif/{HELLO}-context-summarization-linear-history.trajectory.json": "both",
+    f"atif/{HELLO}-context-summarization.trajectory.json": "both",
+    f"atif/{HELLO}-context-summarization.trajectory.summarization-1-summary.json": "no action",
+    f"atif/{HELLO}-invalid-json.trajectory.json": "both",
+    f"atif/{HELLO}-timeout.trajectory.json": "both",
     "codex/fixture-branch.jsonl": "both",
     "codex/fixture-legacy-050.jsonl": "holds no action",
     "codex/fixture-raw-052.jsonl": "holds no action",
@@ -80,6 +91,10 @@ OUTCOMES = {
     "opencode/fixture-storage_v2/session/proj_test/ses_s_stage0_small.json": "both",
     "opencode/review-child-apply-patch.export.json": "check",
     "opencode/security-hardening.export.json": "pnpm --filter @dayhaysoos/nimbus-worker test",
+    "openhands/v0-multi-swe-bench.output.jsonl": "results of several tasks",
+    "openhands/v0-rfc-sample.trajectory.json": "both",
+    "openhands/v0-tls-scanner.trajectory.json": "check",
+    "openhands/v1-goal-events.jsonl": "both",
     "pi/fixture-v3-small.jsonl": "both",
     "pi/fixture-v3-tool.jsonl": "check",
     "pi/v1-before-compaction.jsonl": "npm run check",

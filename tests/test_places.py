@@ -76,7 +76,7 @@ def test_an_unknown_agent_is_refused_with_the_known_ones() -> None:
     assert all(name in refusal.value.hint for name in adapters.ADAPTERS)
 
 
-@pytest.mark.parametrize("agent", ["agy", "copilot", "cursor", "gemini", "swe-agent"])
+@pytest.mark.parametrize("agent", ["agy", "copilot", "cursor", "gemini", "openhands", "swe-agent"])
 def test_a_session_that_edits_and_checks_gives_a_playbook(agent: str, tmp_path: Path) -> None:
     for path in sorted((DATA / agent).iterdir()):
         session = parse(path.read_bytes())

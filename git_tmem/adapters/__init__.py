@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 from git_tmem.actions import Session
 from git_tmem.adapters import (
     agy,
+    atif,
     claude_code,
     codex,
     copilot,
@@ -24,6 +25,7 @@ from git_tmem.adapters import (
     generic,
     mini_swe_agent,
     opencode,
+    openhands,
     pi,
     swe_agent,
 )
@@ -43,6 +45,8 @@ ADAPTERS: dict[str, Adapter] = {
     copilot.NAME: copilot,
     cursor.NAME: cursor,
     agy.NAME: agy,
+    atif.NAME: atif,
+    openhands.NAME: openhands,
     swe_agent.NAME: swe_agent,
     mini_swe_agent.NAME: mini_swe_agent,
     generic.NAME: generic,
@@ -79,7 +83,7 @@ def parse(stream: BinaryIO, agent: str | None = None) -> Session:
         raise InputError(f"unknown agent {name!r}", f"known agents: {', '.join(ADAPTERS)}")
     session = ADAPTERS[name].parse(iter(records))
     if not session.actions:
-        raise InputError(f"the log holds no action that a {name} session would have", _HINT)
+        raise InputError(f"the log holds no action that a session of {name} would have", _HINT)
     return session._replace(
         id=session.id or _identity(head[:_FIRST]), records=records.count, damaged=records.damaged
     )

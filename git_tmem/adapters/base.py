@@ -33,7 +33,8 @@ class Adapter(Protocol):
 
     ``detect`` tells from the first records whether the agent wrote them. ``parse`` takes
     every record with its line number and returns the session, without ``records`` and
-    ``damaged``; it raises InputError only for more actions than ``ACTION_LIMIT``.
+    ``damaged``; it raises InputError only for more actions than ``ACTION_LIMIT`` and for a file
+    of several sessions that cannot be told apart.
     ``find_logs`` yields the logs that may be of a session below one of the absolute
     ``roots``; the folder that a log itself names decides. Where the format names none,
     ``adapters.PLACED`` says so and ``find_logs`` itself has to be sure.

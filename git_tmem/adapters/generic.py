@@ -143,7 +143,7 @@ def _is_message(record: Mapping[str, Any]) -> bool:
 
 
 def _is_event(record: Mapping[str, Any]) -> bool:
-    verb = _verb(_event_name(record))
+    verb = verb_of(_event_name(record))
     if verb == EXEC:
         return bool(command_of(_first(record, _COMMANDS)))
     if verb in _TOOL_VERBS:
@@ -159,7 +159,7 @@ def _first(record: Mapping[str, Any], names: Sequence[str]) -> Any:
     return next((record[name] for name in names if record.get(name) is not None), None)
 
 
-def _verb(name: str) -> str:
+def verb_of(name: str) -> str:
     """What a tool or an event of this name does, '' if unknown."""
     name = name.lower().rpartition(".")[2].replace("-", "_")
     if name in _VERBS:
@@ -205,7 +205,7 @@ class _Reading:
 
     def _event(self, index: int, record: Mapping[str, Any]) -> None:
         name = _event_name(record)
-        verb = _verb(name)
+        verb = verb_of(name)
         if verb in _TOOL_VERBS:
             self._said.begin()
             self._call(index, record, name, record, record.get("id"))
@@ -236,8 +236,8 @@ class _Reading:
         given: Mapping[str, Any],
         call: object,
     ) -> None:
-        for action in _actions(name, given):
-            if action.kind == OTHER and not _verb(name):
+        for action in actions_of(name, given):
+            if action.kind == OTHER and not verb_of(name):
                 self.trace.miss(f"tool {name}")
             action = action._replace(
                 record=index,
@@ -290,9 +290,9 @@ def _exit_code(told: Mapping[str, Any], text: str) -> int | None:
     return int(found.group(1)) if found else None
 
 
-def _actions(name: str, given: Mapping[str, Any]) -> list[Action]:
+def actions_of(name: str, given: Mapping[str, Any]) -> list[Action]:
     """The actions of a tool or an event of this name: one, or one for each file of a patch."""
-    verb = _verb(name)
+    verb = verb_of(name)
     path = path_of(_first(given, _PATHS))
     if verb == READ:
         listing = name.lower().startswith(("grep", "glob", "search", "list", "ls"))

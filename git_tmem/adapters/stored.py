@@ -1,9 +1,10 @@
 """Sessions that are no file of their own, as streams of JSON lines.
 
 A location names one: a file for most agents, which for Claude Code stands also for the files of
-the session's sub-agents, or ``FILE#ID`` for one of the many sessions in a database. An agent
-that keeps its sessions otherwise adds the module that reads them to ``STORES``; it answers for
-its own locations and leaves all others alone.
+the session's sub-agents, a folder for OpenHands, which has a file for each event, or
+``FILE#ID`` for one of the many sessions in a database. An agent that keeps its sessions otherwise
+adds the module that reads them to ``STORES``; it answers for its own locations and leaves all
+others alone.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import stat
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple, Protocol, cast
 
-from git_tmem.adapters import claude_agents, opencode_store
+from git_tmem.adapters import claude_agents, opencode_store, openhands_store
 from git_tmem.errors import InputError
 
 
@@ -37,7 +38,7 @@ class Measure(NamedTuple):
     size: int
 
 
-STORES: tuple[Store, ...] = (opencode_store, claude_agents)
+STORES: tuple[Store, ...] = (opencode_store, openhands_store, claude_agents)
 
 
 def open_log(location: str) -> BinaryIO:

@@ -9,6 +9,7 @@ _FRAMES = tuple(
     for frame in (
         r"<(pr_description|issue_description)>\s*(?P<task>.*?)\s*</\1>",
         r"(?:^|\n)ISSUE:\s*\n(?P<task>.*?)\n\s*INSTRUCTIONS:",
+        r"NEW TASK DESCRIPTION -{3,}\n(?P<task>.*?)\n-{3,} END OF NEW TASK",
         r"(?:^|\n)Task Description:\s*\n(?P<task>.*?)\n\s*Current terminal state:",
     )
 )

@@ -34,12 +34,14 @@ VALUES = st.recursive(
 )
 
 
-#: Real files in an agent's folder that are no session of it: without an action, or looser.
+#: Real files in an agent's folder that are no session of it: without an action, or of several.
 NO_SESSIONS = {
     "fixture-branch.jsonl",
     "fixture-legacy-050.jsonl",
     "fixture-raw-052.jsonl",
     "fixture-usage-051.jsonl",
+    "terminus_2-hello-world-context-summarization.trajectory.summarization-1-summary.json",
+    "v0-multi-swe-bench.output.jsonl",
 }
 
 

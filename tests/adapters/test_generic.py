@@ -131,7 +131,7 @@ def test_what_is_no_log_is_refused(data: bytes) -> None:
 
 
 def test_a_named_agent_is_not_second_guessed() -> None:
-    with pytest.raises(InputError, match="no action that a dsh session"):
+    with pytest.raises(InputError, match="no action that a session of dsh"):
         parse(log({"type": "prompt", "text": "go"}), "dsh")
     with pytest.raises(InputError, match="unknown agent 'nobody'"):
         parse(log({"type": "prompt", "text": "go"}), "nobody")
