@@ -14,9 +14,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from git_tmem import journal, mirror
+from git_tmem import agents, journal, mirror
 from git_tmem.errors import InputError, StoreError, TmemError
-from git_tmem.git import Layout
+from git_tmem.git import Layout, through_shell
 from git_tmem.index import Index
 from git_tmem.install import HOOKS, hook_state, hooks_folder
 from git_tmem.repair import is_whole, repair
@@ -31,6 +31,8 @@ NEEDS_YOU = "needs you"
 STALE = 600
 #: The oldest git that says all that is asked of it.
 _OLDEST = (2, 31)
+#: Seconds within which a hook must have answered, start of the interpreter included.
+_HOOK_SECONDS = 10
 _MISLEADING = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY")
 _OWN_LOCKS = ("refs/tmem", "refs/tmem-local", "refs/notes/tmem.lock")
 
@@ -50,6 +52,7 @@ def examine(repository: Repository) -> Iterator[Check]:
         ("git", _git),
         ("path", _on_path),
         ("hook", _hook),
+        ("agents", _agents),
         ("locks", _locks),
         ("leftovers", _leftovers),
         ("store", _store),
@@ -114,6 +117,29 @@ def _hook(repository: Repository) -> Iterator[Check]:
         else:
             text = f"{name} belongs to something else{where}; git tmem init keeps it and adds ours"
             yield Check("hook", NEEDS_YOU, text)
+
+
+def _agents(repository: Repository) -> Iterator[Check]:
+    """Every hook of every agent is called as the agent would: by the line in its settings."""
+    for name in agents.known():
+        for path, lines in agents.commands_of(repository.layout, name):
+            wrong = next(filter(None, (_dry_run(repository.layout, line) for line in lines)), "")
+            if wrong:
+                yield Check(name, NEEDS_YOU, f"{path}: {wrong}")
+            else:
+                yield Check(name, OK, f"{path}: {len(lines)} hooks answer")
+
+
+def _dry_run(layout: Layout, line: str) -> str:
+    """What is wrong with a hook's command line, '' if nothing is."""
+    status, out, err = through_shell(line, layout.top, b"{}", _HOOK_SECONDS)
+    if status != 0:
+        last = err.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
+        return f"{line} exits {status}: {last[0][:120]}"
+    said = out.strip()
+    if said and not (said.startswith(b"{") and said.endswith(b"}")):
+        return f"{line} prints what no agent can read"
+    return ""
 
 
 def _locks(repository: Repository) -> Iterator[Check]:

@@ -212,6 +212,27 @@ def _end(child: subprocess.Popen[bytes]) -> None:
             child.wait()
 
 
+def through_shell(line: str, folder: str, data: bytes, timeout: float) -> tuple[int, bytes, bytes]:
+    """As :func:`attempt`, for a command line run by the shell that an agent would run it with.
+    For our own lines alone: what is in ``line`` is executed."""
+    import subprocess
+
+    shell = ["cmd", "/c"] if sys.platform == "win32" else ["sh", "-c"]
+    try:
+        done = subprocess.run(
+            [*shell, line],
+            input=data,
+            capture_output=True,
+            cwd=folder,
+            env=environment(),
+            timeout=timeout,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return 124, b"", b"no answer within the time limit"
+    return done.returncode, done.stdout, done.stderr
+
+
 class Git:
     """Git calls on one repository, whatever the current folder and environment are."""
 

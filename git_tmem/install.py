@@ -130,22 +130,20 @@ def _make_mirror(layout: Layout, track: bool) -> Report:
     if not os.path.isdir(folder):
         os.mkdir(folder)
         done.append(f"made {mirror.FOLDER}/, the readable mirror")
-    path = os.path.join(layout.common_dir, "info", "exclude")
-    lines = _read(path).splitlines()
+    lines = read_exclude(layout)
     if track:
-        _set_exclude(path, [line for line in lines if line not in (_EXCLUDED, _EXCLUDE_MARK)])
+        set_exclude(layout, [line for line in lines if line not in (_EXCLUDED, _EXCLUDE_MARK)])
     elif _EXCLUDED not in lines:
-        _set_exclude(path, [*lines, _EXCLUDE_MARK, _EXCLUDED])
+        set_exclude(layout, [*lines, _EXCLUDE_MARK, _EXCLUDED])
         done.append(f"kept it out of git status ({mirror.FOLDER}/ in info/exclude)")
     return Report(tuple(done))
 
 
 def _remove_mirror(layout: Layout) -> Report:
-    path = os.path.join(layout.common_dir, "info", "exclude")
-    lines = _read(path).splitlines()
+    lines = read_exclude(layout)
     kept = [line for line in lines if line not in (_EXCLUDED, _EXCLUDE_MARK)]
     if kept != lines:
-        _set_exclude(path, kept)
+        set_exclude(layout, kept)
     folder = mirror.folder_of(layout)
     if not folder:
         return Report(())
@@ -157,7 +155,14 @@ def _remove_mirror(layout: Layout) -> Report:
     return Report((f"removed {mirror.FOLDER}/",))
 
 
-def _set_exclude(path: str, lines: list[str]) -> None:
+def read_exclude(layout: Layout) -> list[str]:
+    """The lines of ``info/exclude``."""
+    return _read(_exclude_file(layout)).splitlines()
+
+
+def set_exclude(layout: Layout, lines: list[str]) -> None:
+    """Write ``info/exclude`` if that changes it."""
+    path = _exclude_file(layout)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     text = "".join(f"{line}\n" for line in lines)
     if text != _read(path):
@@ -165,6 +170,10 @@ def _set_exclude(path: str, lines: list[str]) -> None:
         with open(temporary, "w", encoding="utf-8", newline="\n") as stream:
             stream.write(text)
         os.replace(temporary, path)
+
+
+def _exclude_file(layout: Layout) -> str:
+    return os.path.join(layout.common_dir, "info", "exclude")
 
 
 def _is_ours(path: str) -> bool:

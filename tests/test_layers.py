@@ -34,6 +34,7 @@ FLOORS: dict[str, tuple[int, str]] = {
             "workspace",
             "shell",
             "portable",
+            "jsonc",
         ),
         (1, "any"),
     ),
@@ -48,7 +49,8 @@ FLOORS: dict[str, tuple[int, str]] = {
     ),
     **dict.fromkeys(("journal", "repair"), (3, "state")),
     **dict.fromkeys(
-        ("anchors", "capture", "doctor", "lookup", "install", "worker", "evaluation"), (4, "any")
+        ("agents", "anchors", "capture", "doctor", "lookup", "install", "worker", "evaluation"),
+        (4, "any"),
     ),
     "commands": (5, "any"),
     "cli": (6, "any"),
