@@ -187,7 +187,8 @@ def _compile(
     commits: Sequence[Commit],
     root: str,
 ) -> Playbook:
-    paths = list(dict.fromkeys(kept.action.path for kept in sliced.kept if kept.action.path))
+    named = [*(kept.action.path for kept in sliced.kept), *(one.path for one in sliced.undone)]
+    paths = list(dict.fromkeys(filter(None, named)))
     texts = {path: view.read(path) for path in paths if probes.safe_path(path)}
     sources = {path: data.decode("utf-8", "replace") for path, data in texts.items() if data}
     playbook = compile_playbook(session, sliced, sources)

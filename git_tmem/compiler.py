@@ -13,11 +13,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from git_tmem import doubts, languages
+from git_tmem import deadends, doubts, languages
 from git_tmem.actions import EXEC, PROMPT, Action, Session
 from git_tmem.changes import Hunk
 from git_tmem.intent import clean_prompts, title_of
-from git_tmem.playbook import MUTATE, READ, SETUP, VERIFY, Edge, Playbook, Repair, Step
+from git_tmem.playbook import MUTATE, READ, SETUP, VERIFY, DeadEnd, Edge, Playbook, Repair, Step
 from git_tmem.signature import signature
 from git_tmem.slicer import Pairing, Slice
 from git_tmem.survival import Kept, normal, trivial
@@ -25,6 +25,7 @@ from git_tmem.survival import Kept, normal, trivial
 #: What a record may hold at most, so that it stays small whatever the session did.
 STEPS = 40
 REPAIRS = 20
+DEAD_ENDS = 12
 EDGES = 120
 FILES = 500
 TEXT = 2_000
@@ -70,6 +71,7 @@ def compile_playbook(session: Session, slice_: Slice, sources: Mapping[str, str]
         files=tuple(files[:FILES]),
         checks=_check_commands(slice_),
         repairs=tuple(_repair(pair, book) for pair in pairs),
+        dead_ends=tuple(_dead_end(one, book) for one in slice_.undone[-DEAD_ENDS:]),
         edges=tuple(_edges(book, needs, pairs))[:EDGES],
         dropped=dropped,
     )
@@ -188,10 +190,14 @@ def _doubt(group: _Group, book: _Book) -> str:
 
 
 def _reason(group: _Group) -> str:
-    """Of the reasons given, the latest sentence that shares most words with the edits."""
     reasons = "\n".join(member.action.reason for member in group.members)
-    texts = [line for hunk in group.hunks for line in (*hunk.added, *hunk.removed)]
-    subject = set(_LONG_WORD.findall("\n".join([group.path, *texts]).lower()))
+    return _best_sentence(reasons, group.path, group.hunks)
+
+
+def _best_sentence(reasons: str, path: str, hunks: Iterable[Hunk]) -> str:
+    """Of the reasons given, the latest sentence that shares most words with the edits."""
+    texts = [line for hunk in hunks for line in (*hunk.added, *hunk.removed)]
+    subject = set(_LONG_WORD.findall("\n".join([path, *texts]).lower()))
     sentences = [" ".join(part.split()) for part in _SENTENCE_END.split(reasons)]
 
     def telling(sentence: str) -> tuple[int, bool]:
@@ -359,6 +365,27 @@ def _repair(pair: Pairing, book: _Book) -> Repair:
         check=_text(check.command),
         steps=tuple(sorted(steps)),
         evidence=_evidence([failing, *(book.actions[at] for at in pair.repairs), check]),
+    )
+
+
+def _dead_end(one: deadends.Undone, book: _Book) -> DeadEnd:
+    tried, failing = book.actions[one.index], book.actions[one.failed]
+    found = signature(failing.output)
+    hunks = (one.hunk,) if one.hunk else ()
+    # What was undone is not in the file; the lines that it had taken out are, once it is.
+    restored = [Hunk(hunk.added, hunk.removed) for hunk in hunks]
+    return DeadEnd(
+        path=_text(one.path),
+        failed=_text(failing.command),
+        error=_text(found.message if found else _last_line(failing.output)),
+        fingerprint=deadends.fingerprint(one.hunk) if one.hunk else "",
+        command="" if one.hunk else _text(tried.command),
+        symbols=book.symbols(one.path, restored),
+        diff=_compact_diff(hunks, None, DIFF_LINES),
+        signature=_text(found.key if found else ""),
+        near=_text(found.near if found else ""),
+        reason=_best_sentence(tried.reason, one.path, hunks),
+        evidence=_evidence([tried, failing]),
     )
 
 

@@ -2,8 +2,8 @@
 
 Format history (``format`` in the document; ``schema/playbook.json`` is the full shape):
 
-1. title, intent, l0.steps, l1.files and l1.checks, l2.repairs, graph.edges, anchor,
-   probes, dropped, supersedes.
+1. title, intent, l0.steps, l1.files and l1.checks, l2.repairs, dead_ends, graph.edges,
+   anchor, probes, dropped, supersedes.
 
 Of the git ids in a record, ``anchor`` ones are bare: they are compared, never read, so
 they may name objects that are gone. What must be read back is in the record itself.
@@ -81,6 +81,26 @@ class Repair(NamedTuple):
     evidence: tuple[int, ...] = ()
 
 
+class DeadEnd(NamedTuple):
+    """An edit, or a command that edits, after which a check failed, and which was undone.
+
+    ``fingerprint`` is of the hunk, as ``deadends.py`` makes it, '' for a command. ``error``,
+    ``signature``, ``near`` and ``failed`` are of the failing check, as in a repair.
+    """
+
+    path: str
+    failed: str
+    error: str
+    fingerprint: str = ""
+    command: str = ""
+    symbols: tuple[str, ...] = ()
+    diff: tuple[str, ...] = ()
+    signature: str = ""
+    near: str = ""
+    reason: str = ""  # why it was tried
+    evidence: tuple[int, ...] = ()
+
+
 class Edge(NamedTuple):
     """``source`` -type-> ``target``; nodes read ``req:0``, ``step:2``, ``error:0``,
     ``file:a/b.py#name``. ``by`` names the rule that drew the edge."""
@@ -121,6 +141,7 @@ class Playbook(NamedTuple):
     files: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
     repairs: tuple[Repair, ...] = ()
+    dead_ends: tuple[DeadEnd, ...] = ()
     edges: tuple[Edge, ...] = ()
     anchor: Anchor = Anchor()
     probes: tuple[Probe, ...] = ()
@@ -130,6 +151,7 @@ class Playbook(NamedTuple):
 
 def to_document(playbook: Playbook) -> dict[str, Any]:
     """The playbook as the JSON object of ``schema/playbook.json``."""
+    ends = [_plain(end) for end in playbook.dead_ends]
     return {
         "format": FORMAT,
         "kind": "playbook",
@@ -144,6 +166,7 @@ def to_document(playbook: Playbook) -> dict[str, Any]:
         "l0": {"steps": [_plain(step) for step in playbook.steps]},
         "l1": {"files": list(playbook.files), "checks": list(playbook.checks)},
         "l2": {"repairs": [_plain(repair) for repair in playbook.repairs]},
+        **({"dead_ends": ends} if ends else {}),
         "graph": {"edges": [_plain(edge) for edge in playbook.edges]},
         "anchor": _plain(playbook.anchor),
         "probes": [_plain(probe) for probe in playbook.probes],
@@ -167,6 +190,7 @@ def from_document(document: Mapping[str, Any]) -> Playbook:
         files=tuple(document["l1"]["files"]),
         checks=tuple(document["l1"]["checks"]),
         repairs=tuple(_value(Repair, repair) for repair in document["l2"]["repairs"]),
+        dead_ends=tuple(_value(DeadEnd, end) for end in document.get("dead_ends", ())),
         edges=tuple(_value(Edge, edge) for edge in document["graph"]["edges"]),
         anchor=_value(Anchor, document["anchor"]),
         probes=tuple(_value(Probe, probe) for probe in document["probes"]),

@@ -25,6 +25,7 @@ from git_tmem.playbook import (
     READ,
     UNKNOWN,
     VERIFY,
+    DeadEnd,
     Outcome,
     Playbook,
     Repair,
@@ -134,6 +135,9 @@ def _lines(number: int, entry: Entry) -> Iterator[_Line]:
         if not hidden(outcome):
             named |= {step.command, outcome.path or step.path}
             yield from _step(place, step, outcome)
+    for end in book.dead_ends if whole else ():
+        yield _Line(_REASON, f"  tried and undone: {_tried(end)}")
+        yield _Line(_WHY, f"    then failed: {_data(end.failed)}: {_data(end.error)}")
     if whole or grade.name == L1_TOPOLOGY:
         yield from _topology(grade.files, book.checks, named)
     gone = {outcome.reason for outcome in grade.outcomes if hidden(outcome)}
@@ -184,6 +188,13 @@ def _action(step: Step, outcome: Outcome) -> str:
     count = f" (+{step.added} -{step.removed})" if step.added or step.removed else ""
     by = f" by: {_data(step.command)}" if step.command else ""
     return f"edit {place}{symbols}{count}{by}"
+
+
+def _tried(end: DeadEnd) -> str:
+    """A dead end's place, and its command or its first lines."""
+    symbols = f" {_listed(end.symbols)}" if end.symbols else ""
+    how = f"by {_data(end.command)}" if end.command else _listed(end.diff[:4], "; ")
+    return f"{_data(end.path)}{symbols}: {how}"
 
 
 def _topology(files: Sequence[str], checks: Sequence[str], named: set[str]) -> Iterator[_Line]:
@@ -258,6 +269,8 @@ def _described(record: str, book: Playbook) -> Iterator[str]:
     yield from _section("checks (L1):", (f"  {command}" for command in book.checks))
     cures = (line for repair in book.repairs for line in _cured(repair))
     yield from _section("repairs (L2):", cures)
+    ends = (line for end in book.dead_ends for line in _failed(end))
+    yield from _section("dead ends (tried and undone):", ends)
     edges = (
         f"  {edge.source} -{edge.type}-> {edge.target}{_seen(edge.evidence)}  ({edge.by})"
         for edge in book.edges
@@ -300,6 +313,17 @@ def _cured(repair: Repair) -> Iterator[str]:
         yield f"    then passed: {repair.check}"
     if repair.signature:
         yield f"    signature: {repair.signature}"
+
+
+def _failed(end: DeadEnd) -> Iterator[str]:
+    names = f" {', '.join(end.symbols)}" if end.symbols else ""
+    by = f" by: {end.command}" if end.command else ""
+    yield f"  {end.path}{names}{by}{_seen(end.evidence)}"
+    yield from (f"     | {line}" for line in end.diff)
+    if end.reason:
+        yield f"     because: {end.reason}"
+    yield f"    then failed: {end.failed}"
+    yield f"    with: {end.error}"
 
 
 def _seen(evidence: Sequence[int]) -> str:

@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from git_tmem import checks, doubts, effects
+from git_tmem import checks, deadends, doubts, effects
 from git_tmem.actions import EXEC, PROMPT, Action
 from git_tmem.actions import MUTATE as EDIT
 from git_tmem.actions import READ as LOOK
@@ -80,7 +80,7 @@ class Slice(NamedTuple):
 
     ``check`` is the index of the check that counts, None without one. ``missing`` is '' or
     the condition that was not met: a surviving edit, a passing check after it (SCRATCH_CHECK
-    where only throw-away scripts passed), or both.
+    where only throw-away scripts passed), or both. ``undone`` are the tries that failed.
     """
 
     kept: tuple[Kept, ...]
@@ -89,6 +89,7 @@ class Slice(NamedTuple):
     check: int | None
     dropped: Mapping[str, int]
     missing: str
+    undone: tuple[deadends.Undone, ...] = ()
 
 
 def backward_slice(actions: Sequence[Action], criterion: Criterion, window: int = WINDOW) -> Slice:
@@ -120,7 +121,8 @@ def backward_slice(actions: Sequence[Action], criterion: Criterion, window: int 
     if missing == NO_CHECK and _only_scratch(actions, runs, edits):
         missing = SCRATCH_CHECK
     edges = {Dependence("informs", look.at, edit, rule): None for look, edit, rule in informs}
-    return Slice(tuple(kept), pairs, tuple(edges), chosen, dropped, missing)
+    undone = deadends.undone(actions, runs, criterion, window)
+    return Slice(tuple(kept), pairs, tuple(edges), chosen, dropped, missing, undone)
 
 
 _ROLES = (READ, SETUP, MUTATE, VERIFY)

@@ -134,14 +134,15 @@ def _command_edits(
         if (found := effects.discards(actions[index].command))
     }
     for path, indexes in sorted(item for item in authors.items() if item[1]):
-        last = max((at for at in discards if _sets_back(path, discards[at])), default=-1)
+        last = max((at for at in discards if sets_back(path, discards[at])), default=-1)
         alive = [at for at in indexes if at > last and at not in discards] or indexes
         for at in alive:
             hunks = criterion.diffs.get(path, ()) if at == alive[-1] else ()
             yield Kept(at, actions[at]._replace(path=path), MUTATE, hunks=hunks)
 
 
-def _sets_back(path: str, discarded: Iterable[str]) -> bool:
+def sets_back(path: str, discarded: Iterable[str]) -> bool:
+    """Whether a path is one of those discarded, or in one."""
     return any(place in (".", path) or path.startswith(f"{place}/") for place in discarded)
 
 
@@ -203,7 +204,7 @@ def _standing(
     Left out are those that only turn back the session's own work: the reverse of an edit
     that is wholly dead, and the removal of lines that the session had brought.
     """
-    deltas = [_delta(hunk) for _, hunk in hunks]
+    deltas = [delta(hunk) for _, hunk in hunks]
     stands = _stands([hunk for _, hunk in hunks], deltas, final)
     living = {index for (index, _), alive in zip(hunks, stands, strict=True) if alive}
     own: set[str] = set()
@@ -218,7 +219,7 @@ def _standing(
         own.update(added)
 
 
-def _stands(hunks: Sequence[Hunk], deltas: Sequence[_Delta], final: Sequence[str]) -> list[bool]:
+def _stands(hunks: Sequence[Hunk], deltas: Sequence[Delta], final: Sequence[str]) -> list[bool]:
     """Whether each hunk's lines are in the final ones, or gone from them if it only removed.
 
     The latest hunk claims its lines first, as the definition that reaches the end does, so
@@ -287,10 +288,10 @@ def _key(hunk: Hunk, added: Mapping[str, int], removed: Mapping[str, int]) -> ob
     return hunk.removed, hunk.added
 
 
-_Delta = tuple[Counter[str], Counter[str]]
+Delta = tuple[Counter[str], Counter[str]]
 
 
-def _delta(hunk: Hunk) -> _Delta:
+def delta(hunk: Hunk) -> Delta:
     """The telling lines a hunk really put in and took out; what is in both is context."""
     added, removed = Counter(map(normal, hunk.added)), Counter(map(normal, hunk.removed))
     return _telling(added - removed), _telling(removed - added)

@@ -41,7 +41,8 @@ FLOORS: dict[str, tuple[int, str]] = {
     **dict.fromkeys(("adapters", "languages", "probes"), (2, "stage")),
     **dict.fromkeys(("git", "history", "plumbing", "repo", "worktree"), (2, "state")),
     **dict.fromkeys(
-        ("slicer", "survival", "compiler", "merge", "grade", "render", "ranking"), (3, "stage")
+        ("slicer", "survival", "deadends", "compiler", "merge", "grade", "render", "ranking"),
+        (3, "stage"),
     ),
     **dict.fromkeys(
         ("store", "index", "remote", "mirror", "sessions", "hooklog", "trust", "storelog"),
