@@ -64,7 +64,8 @@ class Relinked(NamedTuple):
 
 
 class _Record(NamedTuple):
-    """A record some of whose commits vanished; ``gone`` are those, the newest first."""
+    """A record some of whose commits vanished; ``gone`` are those, the newest first. Of one that
+    was captured before its work was committed, it is the commit '' that is still missing."""
 
     row: Row
     playbook: Playbook
@@ -73,7 +74,8 @@ class _Record(NamedTuple):
     @property
     def astray(self) -> bool:
         """Whether the newest of its commits is among them."""
-        return self.playbook.anchor.commit in self.gone
+        commit = self.playbook.anchor.commit
+        return bool(commit) and commit in self.gone
 
 
 class _Field(NamedTuple):
@@ -86,8 +88,9 @@ class _Field(NamedTuple):
 
 
 def relink(repository: Repository, revisions: Sequence[str] = ()) -> Relinked:
-    """Link records whose commits no branch, tag or HEAD reaches to the commits that hold
-    their work now, searching ``revisions`` (default: all branches, tags and remotes)."""
+    """Link records whose commits no branch, tag or HEAD reaches, or whose work was committed
+    only after it was captured, to the commits that hold it now, searching ``revisions``
+    (default: all branches, tags and remotes)."""
     with Index(repository.layout) as index:
         rows = index.rows()
     records = _vanished(repository.git, rows)
@@ -115,20 +118,22 @@ def _noted(repository: Repository, commits: Iterable[Commit]) -> set[str]:
 
 def _vanished(git: Git, rows: Iterable[Row]) -> list[_Record]:
     anchored = {row.id: (row, _commits(row)) for row in rows}
-    commits = list(dict.fromkeys(commit for _, ids in anchored.values() for commit in ids))
+    known = (commit for _, ids in anchored.values() for commit in ids)
+    commits = list(dict.fromkeys(filter(None, known)))
     here = history.readable(git, commits)
     off = {commit for commit, _ in history.off_branch(git, here)} if here else set()
     gone = {*commits} - {*here} | off
     return [
         _Record(row, from_document(json.loads(row.document)), left)
         for row, ids in anchored.values()
-        if (left := tuple(commit for commit in ids if commit in gone))
+        if (left := tuple(commit for commit in ids if not commit or commit in gone))
     ]
 
 
 def _commits(row: Row) -> list[str]:
     anchor = json.loads(row.document).get("anchor", {})
-    return list(anchor.get("commits", ()) or filter(None, [anchor.get("commit", "")]))
+    commits = list(anchor.get("commits", ()) or filter(None, [anchor.get("commit", "")]))
+    return commits or ([""] if anchor.get("blobs") else [])
 
 
 def _field(git: Git, records: Sequence[_Record], revisions: Sequence[str]) -> _Field:
@@ -143,7 +148,7 @@ def _field(git: Git, records: Sequence[_Record], revisions: Sequence[str]) -> _F
         for commit in reversed(history.commits_since(git, asked, int(since), _DEPTH))
         if commit.id not in known and any(change.path in files for change in commit.changes)
     )
-    old = history.readable(git, known)
+    old = history.readable(git, known - {""})
     patches = history.patch_ids(git, [*(commit.id for commit in commits), *old])
     return _Field(commits, patches, _squashed(git, commits, patches, old))
 

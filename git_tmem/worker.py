@@ -90,7 +90,8 @@ def _relink(repository: Repository, pairs: Sequence[tuple[str, str]]) -> None:
         hooklog.write(repository.layout, f"relink: {error.message}")
         return
     for link in links:
-        line = f"{link.record[:12]} found again by {link.proof}, before {link.old[:12]}"
+        before = link.old[:12] or "not committed"
+        line = f"{link.record[:12]} found again by {link.proof}, before {before}"
         hooklog.write(repository.layout, f"{link.new[:12]} {line}")
 
 

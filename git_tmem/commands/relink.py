@@ -37,7 +37,8 @@ def command(revisions: str, as_json: bool) -> None:
         return
     for link in done.links:
         say(f"{link.record[:12]} {link.title}")
-        say(f"    {link.old[:12]} -> {link.new[:12]} by {link.rule}: {link.proof}")
+        old = link.old[:12] or "not committed"
+        say(f"    {old} -> {link.new[:12]} by {link.rule}: {link.proof}")
     for record, title in done.lost:
         say(f"{record[:12]} {title}")
         say("    its commit is gone, and no commit that was looked at holds its work", "yellow")
