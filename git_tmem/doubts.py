@@ -39,9 +39,14 @@ def of_check(command: str, output: str, edited: Iterable[str]) -> str:
     """Why a check that passed proves little of the edits to these paths, '' for no reason."""
     if checks.strength(command) == checks.LINT:
         return LINT
-    if _CACHED.search(output) and not _RAN.search(output):
+    if is_cached(output):
         return CACHED
     return NARROW if _is_narrow(command, edited) else ""
+
+
+def is_cached(output: str) -> bool:
+    """Whether all that a check's output shows was run earlier."""
+    return bool(_CACHED.search(output)) and not _RAN.search(output)
 
 
 def _is_narrow(command: str, edited: Iterable[str]) -> bool:

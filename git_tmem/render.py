@@ -298,7 +298,8 @@ def _told(place: int, step: Step) -> Iterator[str]:
     symbols = f" {', '.join(step.symbols)}" if step.symbols else ""
     count = f" (+{step.added} -{step.removed})" if step.added or step.removed else ""
     what = f"{step.path}{symbols}{count} {step.command}".strip()
-    yield f"  {place}. {step.kind} {what}{mark}{_seen(step.evidence)}"
+    doubt = f"  ({step.doubt})" if step.doubt else ""
+    yield f"  {place}. {step.kind} {what}{mark}{doubt}{_seen(step.evidence)}"
     if step.reason:
         yield f"     because: {step.reason}"
     yield from (f"     | {line}" for line in step.diff)

@@ -160,10 +160,17 @@ def _passing(
 
 
 def _thrown_away(command: str, scratch: frozenset[str]) -> bool:
-    """Whether the command names a scratch file, or what lies in a scratch folder."""
+    """Whether the command names a scratch file, by its path or as a module, or what lies in a
+    scratch folder."""
     paths = targets_of(command)
     places = {path[:at] for path in paths for at in _slashes(path)}
-    return not scratch.isdisjoint(places.union(paths))
+    if not scratch.isdisjoint(places.union(paths)):
+        return True
+    modules = [f"/{name.replace('.', '/')}.py" for name in _MODULE.findall(command[:4_000])]
+    return any(f"/{path}".endswith(name) for path in scratch for name in modules)
+
+
+_MODULE = re.compile(r"(?<![\w./-])\w+(?:\.\w+)+(?![\w/-])")
 
 
 def _checks(
@@ -180,6 +187,7 @@ def _checks(
     """
     starts = [edit.index for edit in edits]
     passing = [at for at in _passing(actions, runs, scratch) if starts and at >= starts[0]]
+    passing = _really_run(actions, passing, starts)
     kinds = _last_of_each_kind(actions, passing)
     last = starts[bisect_right(starts, kinds[0]) - 1] if kinds else 0
     needed = _unresolved(actions, runs, scratch, starts)
@@ -191,6 +199,23 @@ def _checks(
         return index >= last, runs[index].strength, not doubt, index
 
     return sorted(kinds, key=weight, reverse=True)[:_CHECKS]
+
+
+def _really_run(
+    actions: Sequence[Action], passing: Sequence[int], starts: Sequence[int]
+) -> list[int]:
+    """The passing runs without those that a cache answered, where the same check had been run
+    after the last edit."""
+    real: set[str] = set()
+    found = []
+    for at in passing:
+        command = actions[at].command
+        cached = doubts.is_cached(actions[at].output)
+        if not cached and at >= starts[-1]:
+            real.add(command)
+        if not cached or command not in real:
+            found.append(at)
+    return found
 
 
 def _unresolved(

@@ -108,7 +108,19 @@ def surviving(
     gone = {actions[edit.at].path for edit in made if not edit.path}
     there = criterion.changed.union(criterion.final)
     folders = {path[:at] for path in there for at, sign in enumerate(path) if sign == "/"}
-    return kept, frozenset(gone.union(_poured(actions, runs)).difference(there, folders))
+    restored = _restored(actions, runs)
+    scratch = gone.union(_poured(actions, runs)).difference(there, folders, restored)
+    return kept, frozenset(scratch)
+
+
+def _restored(actions: Sequence[Action], runs: Mapping[int, Run]) -> set[str]:
+    """Paths that git set back to what it has: it knows them, so they are no scratch."""
+    return {
+        path
+        for index, run in runs.items()
+        if run.writes and actions[index].exit_code == 0
+        for path in effects.discards(actions[index].command)
+    }
 
 
 def _command_edits(

@@ -10,8 +10,10 @@ from git_tmem.checks import passed
 from git_tmem.effects import declares, discards, poured
 from git_tmem.playbook import MUTATE, READ, VERIFY
 from git_tmem.programs import named_by_programs
+from git_tmem.render import describe
 from git_tmem.slicer import backward_slice
 from git_tmem.survival import Criterion
+from tests.test_compiler import playbook
 from tests.test_slicer import FAILED, PYTEST, cut, edit, hunk, read, roles, run, write
 
 FIX = """cat <<'EOF' > fix.py
@@ -268,6 +270,97 @@ def test_a_test_repaired_by_dropping_what_it_asserts_is_told(
     assert doubts.of_test(path, [Hunk((), ())]) == ""
 
 
+def test_a_failing_run_that_a_pipe_made_exit_zero_is_no_check_and_is_paired_with_its_cure() -> None:
+    piped = f"{PYTEST} 2>&1 | tail -5"
+    edited = edit("src/a.py", "+x = 2")
+    assert cut([edited, run(piped, 0, FAILED)], a="x = 2").missing == slicer.NO_CHECK
+    found = cut([run(piped, 0, FAILED), edited, run(piped)], a="x = 2")
+    assert found.check == 2
+    assert [(pair.error, pair.check) for pair in found.pairs] == [(0, 2)]
+
+
+def test_a_failing_run_cut_off_by_head_is_no_check() -> None:
+    cut_off = run(f"{PYTEST} | head -3", 0, "collected 3 items\n\ntests/test_cart.py F")
+    assert cut([edit("src/a.py", "+x = 2"), cut_off], a="x = 2").missing == slicer.NO_CHECK
+
+
+def test_what_exits_one_as_it_should_is_no_failure_to_be_cured() -> None:
+    edited = edit("src/a.py", "-x = 1", "+x = 2")
+    for command in ("grep -rn 'x = 3' src", "test -e old.py", "diff a.txt b.txt", "which node"):
+        found = cut([run(command, 1, ""), edited, run(command, 0, ""), run(PYTEST)], a="x = 2")
+        assert found.pairs == (), command
+        assert found.undone == (), command
+    turned = f"! {PYTEST}"
+    assert cut([edited, run(turned, 0, FAILED)], a="x = 2").missing == slicer.NO_CHECK
+
+
+def test_a_run_that_a_cache_answered_does_not_displace_the_one_that_ran() -> None:
+    go = "go test ./..."
+    cached = run(go, 0, "ok  \tshop/a\t(cached)")
+    real = run(go, 0, "ok  \tshop/a\t0.2s")
+    edited = edit("src/a.py", "+x = 2")
+    assert cut([edited, real, cached], a="x = 2").check == 1
+    found = cut([real, edited, cached], a="x = 2")
+    assert found.check == 2
+
+
+def test_a_narrow_or_cached_run_ranks_below_another_and_a_lint_below_both() -> None:
+    edited = edit("src/cart.py", "+x = 2")
+    narrow, lint = run("pytest tests/test_user.py"), run("ruff check .")
+    cached = run("npx jest", 0, "12 cached, 12 total")
+    for doubtful in (narrow, cached, lint):
+        assert cut([edited, run(PYTEST), doubtful], cart="x = 2").check == 1
+    assert cut([edited, narrow, lint], cart="x = 2").check == 1
+
+
+def test_the_first_error_cured_in_a_run_that_still_fails_has_its_own_repair() -> None:
+    first = "E   ModuleNotFoundError: No module named 'cart'\n1 error in 0.1s"
+    found = cut(
+        [
+            run(PYTEST, 1, first),
+            edit("src/a.py", "+import cart"),
+            run(PYTEST, 1, FAILED),
+            edit("src/b.py", "+x = 2"),
+            run(PYTEST),
+        ],
+        a="import cart",
+        b="x = 2",
+    )
+    assert [(pair.error, pair.repairs) for pair in found.pairs] == [(0, (1,)), (2, (3,))]
+
+
+def test_an_edit_that_survives_in_part_is_kept_with_the_part_that_stands() -> None:
+    both = edit("src/a.py", "+x = 2", "+y = 3", "+z = 4")
+    found = cut([both, edit("src/a.py", "-z = 4", "+z = 5"), run(PYTEST)], a="x = 2\ny = 3\nz = 5")
+    assert roles(found) == [(0, MUTATE), (1, MUTATE), (2, VERIFY)]
+
+
+def test_what_a_person_edited_between_the_turns_is_not_the_agents_and_spoils_nothing() -> None:
+    shown = {"src/b.py": (hunk("+by = 'hand'"),)}
+    final = {"src/a.py": ("x = 2", "by = 'hand'"), "src/b.py": ("by = 'hand'",)}
+    actions = [edit("src/a.py", "-x = 1", "+x = 2"), run("ls src"), run(PYTEST)]
+    found = backward_slice(actions, Criterion(final, frozenset(final), shown))
+    assert [(item.index, item.action.path) for item in found.kept] == [(0, "src/a.py"), (2, "")]
+    assert [one.added for item in found.kept for one in item.hunks] == [("x = 2",)]
+
+
+def test_a_test_repaired_by_dropping_what_it_asserts_is_told_in_the_step_and_in_the_repair() -> (
+    None
+):
+    book = playbook(
+        [
+            run(PYTEST, 1, FAILED),
+            edit("tests/test_cart.py", "-    assert total() == 27", "+    total()"),
+            run(PYTEST),
+        ],
+        {"tests/test_cart.py": "def test_total():\n    total()\n"},
+    )
+    said = "takes 1 assertion out of the test"
+    assert book.steps[0].doubt == said
+    assert f"({said})" in book.repairs[0].fix[0]
+    assert any(f"({said})" in line for line in describe("a" * 64, book))
+
+
 # --- Scratch ---------------------------------------------------------------------------------
 
 
@@ -297,6 +390,27 @@ def test_a_folder_that_holds_a_file_of_git_is_none_of_scratch() -> None:
     assert found.check == 2
 
 
+def test_a_scratch_test_that_is_named_as_a_module_is_thrown_away() -> None:
+    actions = [
+        edit("src/a.py", "+x = 2"),
+        run("cat > tests/shop/test_it.py <<'E'\nassert True\nE"),
+        run("./tests/runtests.py shop.test_it", 0, "OK"),
+    ]
+    assert cut(actions, a="x = 2").missing == slicer.SCRATCH_CHECK
+    other = run("./tests/runtests.py shop.test_its", 0, "OK")
+    assert cut([*actions, other], a="x = 2").check == 3
+
+
+def test_a_test_file_that_git_set_back_is_none_of_scratch() -> None:
+    actions = [
+        edit("src/a.py", "+x = 2"),
+        run("cat >> tests/test_a.py <<'E'\nassert True\nE"),
+        run("pytest tests/test_a.py"),
+    ]
+    assert cut(actions, a="x = 2").missing == slicer.SCRATCH_CHECK
+    assert cut([*actions, run("git checkout tests/test_a.py")], a="x = 2").check == 2
+
+
 # --- Reads -----------------------------------------------------------------------------------
 
 
@@ -311,3 +425,17 @@ def test_a_search_in_a_file_is_a_read_of_it_where_there_was_no_other() -> None:
     assert roles(found) == [(0, READ), (2, MUTATE), (3, VERIFY)]
     found = cut([run("grep -n 'x' src/a.py", 1, ""), edited, run(PYTEST)], a="x = 2")
     assert roles(found) == [(1, MUTATE), (2, VERIFY)]
+
+
+def test_a_file_that_only_the_failing_run_showed_is_tied_to_its_repair_and_not_read() -> None:
+    shown = 'File "src/a.py", line 3, in total\n    x = 1\n' + FAILED
+    edited = edit("src/a.py", "-x = 1", "+x = 2")
+    found = cut([run(PYTEST, 1, shown), edited, run(PYTEST)], a="x = 2")
+    assert roles(found) == [(1, MUTATE), (2, VERIFY)]
+    assert [(pair.error, pair.repairs, pair.check) for pair in found.pairs] == [(0, (1,), 2)]
+
+
+def test_what_a_sub_agent_read_informs_the_edit() -> None:
+    looked = read("src/a.py")._replace(subagent=True)
+    found = cut([looked, edit("src/a.py", "-x = 1", "+x = 2"), run(PYTEST)], a="x = 2")
+    assert roles(found) == [(0, READ), (1, MUTATE), (2, VERIFY)]
