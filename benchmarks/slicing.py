@@ -93,8 +93,11 @@ _REDIRECTED = re.compile(r">>?\s*['\"]?(?:/testbed/|\./)?([\w./-]+)")
 
 
 def _created(session: Recorded) -> frozenset[str]:
-    """Files that the session's commands wrote text into."""
-    return frozenset(name for step in session.steps for name in _REDIRECTED.findall(step.cmd))
+    """Files that the session's commands wrote text into, but those that git set back: it has
+    them."""
+    written = {name for step in session.steps for name in _REDIRECTED.findall(step.cmd)}
+    restored = (name for step in session.steps for name in effects.discards(step.cmd))
+    return frozenset(written.difference(restored))
 
 
 def report(found: list[Recorded], measured: dict[str, Measured]) -> str:

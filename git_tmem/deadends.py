@@ -7,7 +7,9 @@ a warning, so nothing here matches by resemblance.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 from typing import NamedTuple
 
 from git_tmem import checks, effects
@@ -39,6 +41,7 @@ def undone(
     that brings back what was there before is the undoing, and no try.
     """
     failures = [at for at, run in runs.items() if run.strength and run.passed is False]
+    passes = [at for at, run in runs.items() if run.strength == checks.TEST and run.passed]
     discards = {at: effects.discards(actions[at].command) for at, run in runs.items() if run.writes}
     discards = {at: paths for at, paths in discards.items() if paths and not actions[at].exit_code}
     if not failures:
@@ -49,11 +52,17 @@ def undone(
     ]
     found: dict[object, Undone] = {}
     for index, path, hunk, end in tries:
-        failed = _failure(runs, failures, index, min(end, index + window + 1))
-        if failed is not None:
+        failed = _first(failures, index)
+        if failed < min(end, index + window + 1, _first(passes, index)):
             key = (path, fingerprint(hunk)) if hunk else (path, actions[index].command)
-            found[key] = Undone(index, path, hunk, failed)
+            found[key] = Undone(index, path, hunk, int(failed))
     return tuple(sorted(found.values(), key=lambda one: (one.index, one.path)))
+
+
+def _first(places: Sequence[int], after: int) -> float:
+    """The first of the ordered places after one, infinity without any."""
+    at = bisect_right(places, after)
+    return places[at] if at < len(places) else inf
 
 
 _Try = tuple[int, str, Hunk | None, int]
@@ -71,12 +80,27 @@ def _by_hunks(
     for path, made in edits.items():
         final = frozenset(map(normal, criterion.final[path]))
         back = [at for at, places in discards.items() if sets_back(path, places)]
-        for place, (index, hunk, change) in enumerate(made):
-            if _is_gone(change, final) and not _undoes(change, [one[2] for one in made[:place]]):
-                ends = [at for at in back if at > index]
-                later = (other for other in made[place + 1 :] if _turns_back(change, other[2]))
-                ends += [at for at, _, _ in later][:1]
-                yield index, path, hunk, min(ends, default=len(actions))
+        putting, taking = _places(made, 0), _places(made, 1)
+        brought: set[str] = set()
+        taken: set[str] = set()
+        for place, (index, hunk, (added, removed)) in enumerate(made):
+            undoing = removed and brought.issuperset(removed) and taken.issuperset(added)
+            brought.update(added)
+            taken.update(removed)
+            if _is_gone((added, removed), final) and not undoing:
+                lines, where = (added, taking) if added else (removed, putting)
+                later = min(_first(where.get(line, ()), place) for line in lines)
+                end = made[int(later)][0] if later < inf else len(actions)
+                yield index, path, hunk, int(min(end, _first(back, index)))
+
+
+def _places(made: Sequence[tuple[int, Hunk, Delta]], side: int) -> dict[str, list[int]]:
+    """Which of the hunks put in (side 0) or took out (side 1) each line, in order."""
+    places: dict[str, list[int]] = {}
+    for place, (_, _, change) in enumerate(made):
+        for line in change[side]:
+            places.setdefault(line, []).append(place)
+    return places
 
 
 def _is_gone(change: Delta, final: frozenset[str]) -> bool:
@@ -84,19 +108,6 @@ def _is_gone(change: Delta, final: frozenset[str]) -> bool:
     if added:
         return 2 * len(final.intersection(added)) < len(added)
     return bool(removed) and final.issuperset(removed)
-
-
-def _undoes(change: Delta, earlier: Sequence[Delta]) -> bool:
-    """Whether a hunk only takes out what earlier ones put in, and puts in what they took out."""
-    brought = {line for added, _ in earlier for line in added}
-    taken = {line for _, removed in earlier for line in removed}
-    added, removed = change
-    return bool(removed) and brought.issuperset(removed) and taken.issuperset(added)
-
-
-def _turns_back(change: Delta, later: Delta) -> bool:
-    added, removed = change
-    return bool(added & later[1]) if added else bool(removed & later[0])
 
 
 def _by_commands(
@@ -110,14 +121,6 @@ def _by_commands(
                 named = [at for at in ends if path in discards[at]]
                 if named:
                     yield index, path, None, named[0]
-
-
-def _failure(runs: Mapping[int, Run], failures: Sequence[int], start: int, end: int) -> int | None:
-    """The first check that failed between the two, None when tests passed before it."""
-    failed = next((at for at in failures if start < at < end), None)
-    passed = (at for at, run in runs.items() if run.strength == checks.TEST and run.passed)
-    first = next((at for at in passed if at > start), end)
-    return failed if failed is not None and failed < first else None
 
 
 def fingerprint(hunk: Hunk) -> str:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +21,7 @@ from git_tmem.deadends import fingerprint, repeated
 from git_tmem.playbook import DeadEnd, Playbook, from_document, to_document
 from git_tmem.render import describe
 from git_tmem.schema import validate
+from tests.conftest import ROOT
 from tests.samples import document
 from tests.test_commands import Tmem, tmem, worked
 from tests.test_compiler import playbook
@@ -151,6 +156,21 @@ def test_a_reverse_is_no_dead_end_where_the_try_is(old: list[str], new: list[str
     assert {end.fingerprint for end in found} <= {fingerprint(Hunk(*there))} - {""}
 
 
+def test_asking_imports_the_standard_library_alone() -> None:
+    ask = (
+        "import sys; from git_tmem.deadends import repeated; repeated([], 'a.py');"
+        "print(*{name.partition('.')[0] for name in sys.modules} - {*sys.stdlib_module_names})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", ask],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert set(done.stdout.split()) <= {"git_tmem", "__main__"}
+
+
 # --- Stored and shown ------------------------------------------------------------------------
 
 
@@ -195,3 +215,14 @@ def test_the_whole_way_from_a_log_to_show_and_to_agents(
     assert "tried and undone: src/cart.py" in told
     (end,) = json.loads(tmem("show", record["id"], "--json").stdout)["dead_ends"]
     assert end["failed"] == "python -m pytest tests/test_cart.py"
+
+
+def test_thousands_of_tries_take_about_a_second() -> None:
+    tries: list[Action] = []
+    for number in range(2000):
+        bad = f"return price - {number}"
+        tries += [edit("src/cart.py", "-return price", f"+{bad}"), run(PYTEST, 1, FAILED)]
+        tries.append(edit("src/cart.py", f"-{bad}", "+return price"))
+    started = time.perf_counter()
+    assert len(ends(*tries, RIGHT)) == 12
+    assert time.perf_counter() - started < 20
