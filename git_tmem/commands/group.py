@@ -36,6 +36,7 @@ COMMANDS = {
     "fetch": "fetch",
     "bundle": "bundle",
     "hook": "hook",
+    "mcp": "mcp",
     "doctor": "doctor",
     "demo": "demo",
 }
