@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from git_tmem.changes import Hunk
+from git_tmem.injected import without
 
 READ = "READ"  # a file was read, or named by a search
 MUTATE = "MUTATE"  # a file was created, edited or deleted by an edit tool
@@ -84,7 +85,9 @@ class Session(NamedTuple):
 
 
 def clip_output(text: str) -> str:
-    """Head and tail of a command's output, with a mark where the middle was left out."""
+    """Head and tail of a command's output, with a mark where the middle was left out, and
+    without what our own hooks appended to it."""
+    text = without(text)
     if len(text) <= OUTPUT_HEAD + OUTPUT_TAIL:
         return text
     return f"{text[:OUTPUT_HEAD]}\n[...]\n{text[-OUTPUT_TAIL:]}"

@@ -30,6 +30,11 @@ def run(arguments: list[str]) -> int:
         options = answer.parse(arguments[1:])
         if options is not None:
             return answer.run(options)
+    caller = arguments[1] if arguments[:1] == ["hook"] and len(arguments) > 1 else "git"
+    if caller != "git" and not caller.startswith("-"):
+        from git_tmem.commands import agent_hook
+
+        return agent_hook.run(arguments[1:])
     from git_tmem.commands import group
 
     return group.run(arguments)

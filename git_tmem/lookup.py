@@ -62,10 +62,15 @@ class Answer(NamedTuple):
     waiting: tuple[Row, ...] = ()
 
 
-def lookup(index: Index, query: Query, view: Any) -> Answer:
-    """Find, check, grade, cut and render. Reads only; ``view`` is a work tree or a revision."""
+def lookup(
+    index: Index, query: Query, view: Any, skip: Iterable[str] = (), channel: str = ""
+) -> Answer:
+    """Find, check, grade, cut and render. Reads only; ``view`` is a work tree or a revision.
+
+    Records whose id is in ``skip`` are left out, and with a ``channel`` those it did not find.
+    """
     hits = find(index, query)
-    passing = [hit for hit in hits if hit.passes]
+    passing = [hit for hit in hits if hit.passes and (not channel or channel in hit.channels)]
     limit = max(0, min(query.limit, MOST))
     considered: list[Memory] = []
     shown: list[Memory] = []
@@ -73,6 +78,8 @@ def lookup(index: Index, query: Query, view: Any) -> Answer:
         if len(shown) == limit:
             break
         row = index.by_number(hit.number)
+        if row.id in skip:
+            continue
         memory = examine(row, hit, view)._replace(origin=origin(index, row))
         considered.append(memory)
         if memory.grade.name != WITHHELD:

@@ -38,11 +38,13 @@ class Evidence(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """A record (by its number in the index), its score in millionths, and why."""
+    """A record (by its number in the index), its score in millionths, why, and by which
+    channels."""
 
     number: int
     score: int
     why: tuple[str, ...]
+    channels: tuple[str, ...] = ()
 
     @property
     def passes(self) -> bool:
@@ -57,7 +59,8 @@ def fuse(evidence: Mapping[int, Sequence[Evidence]]) -> list[Hit]:
     for number, items in evidence.items():
         ordered = sorted(items, key=lambda item: (-item.score, item.channel, item.why))
         score = sum(item.score // 3**place for place, item in enumerate(ordered))
-        hits.append(Hit(number, score, tuple(item.why for item in ordered if item.why)))
+        why = tuple(item.why for item in ordered if item.why)
+        hits.append(Hit(number, score, why, tuple(item.channel for item in ordered)))
     return hits
 
 

@@ -94,6 +94,20 @@ def render(entries: Sequence[Entry], tip: str, budget: int) -> str:
     return ""
 
 
+def notice(lines: Sequence[str], tip: str, budget: int) -> str:
+    """A block of single lines in the same frame, as many as ``budget`` characters hold; '' when
+    not one does. Equal input gives equal characters."""
+    kept = [f'<tmem-memory tip="{_attribute(tip)}">', LABEL, "</tmem-memory>"]
+    left = budget - len("\n".join(kept))
+    for line in lines:
+        text = _data(line, 160)
+        left -= len(text) + 1
+        if left < 0:
+            break
+        kept.insert(-1, text)
+    return "\n".join(kept) if len(kept) > 3 else ""
+
+
 def _fitting(lines: Sequence[_Line], budget: int, core: int) -> list[str]:
     """The lines that fit, the most useful ones; [] when not even those up to ``core`` do."""
     size = _size(line.text for line in lines)

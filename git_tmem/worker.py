@@ -11,13 +11,14 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from git_tmem import hooklog, mirror
-from git_tmem.adapters import open_log, parse
+from git_tmem.adapters import glance, open_log, parse
 from git_tmem.anchors import follow, relink
 from git_tmem.capture import NOTHING, Target, capture, describe_missing
-from git_tmem.errors import TmemError
+from git_tmem.errors import InputError, TmemError
 from git_tmem.history import worktrees
 from git_tmem.index import Index
 from git_tmem.remote import Limits, default_remote, push
@@ -67,6 +68,35 @@ def before_push(repository: Repository, remote: str) -> None:
             hooklog.write(repository.layout, f"push to {remote}: {done.published} new records")
 
 
+def after_session(
+    repository: Repository, agent: str, session: str, path: str, env: Mapping[str, str]
+) -> None:
+    """Capture a session that has ended, from its log or from where its agent keeps it."""
+    layout = repository.layout
+    try:
+        if path and os.path.isfile(path):
+            logs = [Log(agent, path, 0, 0)]
+        else:
+            tops = worktrees(repository.git)
+            logs = find_sessions(tops, env, agent, time.time() - _WINDOW, _MOST)
+            logs = [log for log in logs if _is_of(log, session)]
+        for log in logs[:1]:
+            said = _capture_one(repository, "", log)
+            hooklog.write(layout, f"session {session[:12]} {said}")
+        if logs:
+            with Index(layout) as index:
+                mirror.refresh(layout, index)
+    except (TmemError, OSError) as error:
+        hooklog.write(layout, f"session {session[:12]} {agent}: {error}")
+
+
+def _is_of(log: Log, session: str) -> bool:
+    with contextlib.suppress(OSError, InputError):
+        told = glance(log.path)
+        return told is not None and told.id == session
+    return False
+
+
 def _drain(repository: Repository, env: Mapping[str, str]) -> None:
     layout = repository.layout
     while os.path.exists(os.path.join(layout.own_dir, "spool")):
@@ -97,9 +127,9 @@ def _relink(repository: Repository, pairs: Sequence[tuple[str, str]]) -> None:
 
 def _capture_all(repository: Repository, commit: str, env: Mapping[str, str]) -> None:
     layout = repository.layout
-    time = repository.time_of(commit)
+    made = repository.time_of(commit)
     try:
-        logs = find_sessions(worktrees(repository.git), env, since=time - _WINDOW)[:_MOST]
+        logs = find_sessions(worktrees(repository.git), env, since=made - _WINDOW)[:_MOST]
         for log in logs:
             hooklog.write(layout, f"{commit[:12]} {_capture_one(repository, commit, log)}")
         if not logs:

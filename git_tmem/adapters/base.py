@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from git_tmem.actions import MUTATE, OTHER, TEXT_LIMIT, Action, Session, clip_output
 from git_tmem.changes import Hunk
 from git_tmem.errors import InputError
+from git_tmem.injected import without
 
 #: Characters kept of a passing command's output: its tail names what passed.
 PASSING_TAIL = 600
@@ -278,6 +279,7 @@ def keep_output(text: str, exit_code: int | None) -> str:
     """What to keep of a command's output: a tail when it passed, head and tail otherwise."""
     if exit_code != 0:
         return clip_output(text)
+    text = without(text)
     return text if len(text) <= PASSING_TAIL else f"[...]\n{text[-PASSING_TAIL:]}"
 
 

@@ -37,6 +37,8 @@ COMMANDS = {
     "bundle": "bundle",
     "hook": "hook",
     "mcp": "mcp",
+    "pause": "pause",
+    "resume": "resume",
     "doctor": "doctor",
     "demo": "demo",
 }

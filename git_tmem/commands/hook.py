@@ -11,7 +11,7 @@ from git_tmem import hooklog
 from git_tmem.errors import TmemError
 from git_tmem.git import discover
 from git_tmem.repo import Repository
-from git_tmem.worker import after_commit, after_rewrite, before_push
+from git_tmem.worker import after_commit, after_rewrite, after_session, before_push
 
 #: Bytes of input that are read.
 _LIMIT = 16 << 20
@@ -22,19 +22,23 @@ _LIMIT = 16 << 20
 @click.argument("event")
 @click.argument("arguments", nargs=-1)
 def command(caller: str, event: str, arguments: tuple[str, ...]) -> None:
-    """Called by hooks, not by people. CALLER is git; EVENT is the hook's name.
+    """Called by hooks, not by people. CALLER is git or an agent; EVENT is the hook's name.
 
-    Prints nothing and exits 0 whatever happens: a hook never breaks what it hangs on. What
+    An agent gives its payload on standard input and gets its answer, if there is one, as its
+    protocol wants it; see AGENTS' HOOKS in man git-tmem.
+
+    Exits 0 whatever happens: a hook never breaks what it hangs on. What
     came of it is one line in the log that git tmem status names.
 
     \b
     Examples:
       git tmem hook git post-commit
       git tmem hook git post-rewrite rebase < pairs
+      git tmem hook claude-code UserPromptSubmit < payload.json
       git tmem hook git pre-push origin
     """
     try:
-        layout = discover()
+        layout = discover(arguments[3] if event == "session-end" and len(arguments) == 4 else "")
     except TmemError:
         return
     try:
@@ -46,6 +50,8 @@ def command(caller: str, event: str, arguments: tuple[str, ...]) -> None:
                 after_rewrite(repository, _given(), os.environ)
             elif (caller, event) == ("git", "pre-push"):
                 before_push(repository, arguments[0] if arguments else "")
+            elif (caller, event) == ("git", "session-end") and len(arguments) == 4:
+                after_session(repository, *arguments[:3], os.environ)
             else:
                 raise TmemError(f"no hook is called {caller} {event}")
     except Exception as error:  # a hook never breaks its host, not even by a bug
