@@ -157,6 +157,7 @@ def _found(index: Index, layout: Layout, told: Told, query: Query) -> Iterable[s
 
 
 def _result(layout: Layout, event: Event, told: Told, budget: int) -> Iterable[str]:
+    yield from _before(layout, event, told, budget)  # for agents that do not say it before
     if event.edits:
         told.edited = told.edited or not event.failed
         return

@@ -14,6 +14,14 @@ from typing import Any
 #: Agent -> module in this folder; only the one that calls is imported.
 AGENTS = {
     "claude-code": "claude_code",
+    "codex": "codex",
+    "gemini": "gemini",
+    "cursor": "cursor",
+    "copilot": "copilot",
+    "agy": "agy",
+    "opencode": "opencode",
+    "pi": "pi",
+    "dsh": "dsh",
 }
 
 

@@ -110,3 +110,8 @@ def in_context(name: str, text: str) -> str:
         return ""
     answer = {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}
     return json.dumps(answer, ensure_ascii=True)
+
+
+def as_context(text: str) -> str:
+    """The answer to one of our own plugins."""
+    return json.dumps({"additionalContext": text}, ensure_ascii=True) if text else ""
