@@ -73,6 +73,51 @@ def discover(folder: str = "") -> Layout:
     return Layout(lines[0], lines[1], lines[2] if len(lines) > 2 else "")
 
 
+def nearby(folder: str = "") -> Layout:
+    """As :func:`discover`, but without running git where the answer is plain: an ordinary
+    repository of ours, with its git directory in the work tree."""
+    if not any(name in os.environ for name in _MISLEADING):
+        place = os.path.realpath(folder or os.curdir)
+        while True:
+            git_dir = os.path.join(place, ".git")
+            if os.path.lexists(git_dir) or os.path.exists(os.path.join(place, "HEAD")):
+                if _is_plain(place, git_dir):
+                    return Layout(git_dir, git_dir, place)
+                break
+            above = os.path.dirname(place)
+            if above == place or os.stat(above).st_dev != os.stat(place).st_dev:
+                break
+            place = above
+    return discover(folder)
+
+
+#: Variables by which git may find another repository than the nearest one.
+_MISLEADING = (
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_COMMON_DIR",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_PARAMETERS",
+)
+
+
+def _is_plain(place: str, git_dir: str) -> bool:
+    """Whether git would take the folder for a repository without looking any further."""
+    if os.path.islink(git_dir) or os.path.lexists(os.path.join(place, "HEAD")):
+        return False
+    try:
+        own = {os.stat(path).st_uid for path in (place, git_dir)} == {os.getuid()}
+        with open(os.path.join(git_dir, "config"), "rb") as stream:
+            config = stream.read().lower()
+    except (OSError, AttributeError):  # AttributeError: Windows has no user ids
+        return False
+    parts = ("HEAD", "objects", "refs")
+    whole = all(os.path.exists(os.path.join(git_dir, part)) for part in parts)
+    return own and whole and b"bare = false" in config and b"worktree" not in config
+
+
 def _no_repository(folder: str) -> RepositoryError:
     _, _, reason = attempt(["rev-parse", "--git-dir"], folder=folder, env=dict(os.environ))
     if b"dubious ownership" in reason:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from git_tmem.errors import RepositoryError, StoreError
-from git_tmem.git import Git, discover, environment, run
+from git_tmem.git import Git, discover, environment, nearby, run
 from tests.conftest import run_git
 
 
@@ -107,3 +107,23 @@ def test_blobs_come_in_one_batch_and_large_or_missing_ones_empty(repo: Path) -> 
 
 def test_pathspec_magic_is_only_a_name(repo: Path) -> None:
     assert Git(discover(str(repo))).output("ls-files", "--", ":(top)*")[1] == b""
+
+
+def test_what_is_found_without_git_is_what_git_finds(repo: Path, tmp_path: Path) -> None:
+    (repo / "a" / "b").mkdir(parents=True)
+    run_git(repo, "worktree", "add", "-q", str(tmp_path / "tree"))
+    run_git(tmp_path, "clone", "-q", "--bare", str(repo), "bare.git")
+    (tmp_path / "link").symlink_to(repo / "a")
+    places = [repo, repo / "a" / "b", repo / ".git", tmp_path / "tree", tmp_path / "bare.git"]
+    for place in (*places, tmp_path / "link"):
+        assert nearby(str(place)) == discover(str(place)), place
+    run_git(repo, "config", "core.worktree", str(tmp_path / "tree"))
+    assert nearby(str(repo)) == discover(str(repo))
+
+
+def test_variables_that_lead_git_elsewhere_are_heeded(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_git(tmp_path, "init", "-q", "other")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "other" / ".git"))
+    assert nearby(str(repo)) == discover(str(repo))

@@ -13,7 +13,7 @@ from typing import Any
 
 from git_tmem import protocols
 from git_tmem.errors import TmemError
-from git_tmem.git import Git, Layout, discover
+from git_tmem.git import Git, Layout, discover, nearby
 from git_tmem.protocols.base import END, Event
 
 #: Seconds until the hook gives up, counted after Python's own start, unless
@@ -87,7 +87,7 @@ def _respond(answer: _Answer, name: str, event_name: str) -> str:
     event = agent.read(event_name, _payload())
     if event is None:
         return answer.silence
-    layout = discover(event.folder if os.path.isdir(event.folder) else "")
+    layout = nearby(event.folder if os.path.isdir(event.folder) else "")
     if not event.session or not os.path.isdir(layout.own_dir) or is_paused(layout):
         return answer.silence
     answer.log = os.path.join(layout.own_dir, "hook.log")
