@@ -20,7 +20,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO, NamedTuple
 
 from git_tmem.errors import StoreError
@@ -145,6 +145,34 @@ def set_aside(path: str) -> str:
     """Keep a damaged batch under a name that nobody replays; the new path."""
     os.replace(path, f"{path}.damaged")
     return f"{path}.damaged"
+
+
+def purge(layout: Layout, drops: Callable[[bytes], bool]) -> int:
+    """Take the lines for which ``drops`` holds out of every batch, damaged ones included; how
+    many. Files nothing is left of go. To be called with the store's lock held."""
+    taken = 0
+    for folder in (folder_of(layout), os.path.join(folder_of(layout), "done")):
+        for name in os.listdir(folder) if os.path.isdir(folder) else ():
+            path = os.path.join(folder, name)
+            if os.path.isfile(path):
+                taken += _purge_file(path, drops)
+    return taken
+
+
+def _purge_file(path: str, drops: Callable[[bytes], bool]) -> int:
+    with open(path, "rb") as stream:
+        lines = stream.read().splitlines(True)
+    kept = [line for line in lines if not drops(line)]
+    if len(kept) < len(lines):
+        temporary = f"{path}.purged"
+        with open(temporary, "wb") as stream:
+            stream.write(b"".join(kept))
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, path)
+        if not kept:
+            os.unlink(path)
+    return len(lines) - len(kept)
 
 
 def _files(folder: str) -> list[str]:

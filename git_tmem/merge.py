@@ -26,6 +26,8 @@ RECORD_PATH = re.compile(
     r"(?P<room>mem|gone)/(?P<fan>[0-9a-f]{2})/(?P<id>(?P=fan)[0-9a-f]{62})\.json"
 )
 FORMAT_PATH = "format.json"
+#: What a purge leaves for each object that must not come back: a file with nothing in it.
+PURGED_PATH = re.compile(r"purged/(?P<fan>[0-9a-f]{2})/(?P<hash>(?P=fan)[0-9a-f]{62})")
 #: Bytes of the largest record that is stored or accepted.
 SIZE_LIMIT = 256 * 1024
 
@@ -33,6 +35,15 @@ SIZE_LIMIT = 256 * 1024
 def record_path(room: str, record: str) -> str:
     """Where a record (room ``mem``) or its tombstone (``gone``) lies in the tree."""
     return f"{room}/{record[:2]}/{record}.json"
+
+
+def purged_path(oid: str) -> str:
+    """Where the store says that an object was purged. Its id is hashed: hosts hand out an
+    object that nothing refers to any more to whoever knows its id."""
+    import hashlib  # not needed by hooks, and slow to import
+
+    digest = hashlib.sha256(f"git-tmem purged {oid}".encode()).hexdigest()
+    return f"purged/{digest[:2]}/{digest}"
 
 
 def merge_trees(ours: Mapping[str, str], theirs: Mapping[str, str]) -> dict[str, str]:

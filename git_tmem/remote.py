@@ -15,12 +15,12 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from git_tmem import merge, schema, trust
+from git_tmem import merge, rewrite, schema, trust
 from git_tmem.errors import InputError, NothingFound, RemoteError, StoreError, TmemError
 from git_tmem.git import Git, environment
 from git_tmem.playbook import record_id
 from git_tmem.render import plain
-from git_tmem.repo import Repository
+from git_tmem.repo import NOBODY, Repository
 from git_tmem.store import MAIN, NOTES, Store
 
 TRACKING = "refs/tmem-remote"
@@ -52,11 +52,12 @@ _PATIENT = Limits()
 
 class Merged(NamedTuple):
     """What a merge brought: records added, records taken out by tombstones, entries refused
-    as (path, reason)."""
+    as (path, reason), and whether the other side still has what was purged."""
 
     added: int
     removed: int
     refused: tuple[tuple[str, str], ...]
+    tainted: bool = False
 
 
 class Pushed(NamedTuple):
@@ -171,7 +172,35 @@ def merge_from(repository: Repository, remote: str, place: str = "") -> Merged:
     notes = repository.ref(f"{place}/notes/tmem")
     if notes:
         _merge_notes(repository, notes)
-    return merged
+    return merged._replace(tainted=_drop_purged(repository, place))
+
+
+def _drop_purged(repository: Repository, place: str) -> bool:
+    """Let go of fetched refs that reach what was purged, and of those objects; whether any did."""
+    denied = _denied(_ids(repository, repository.ref(MAIN)))
+    found: set[str] = set()
+    for ref in (f"{place}/main", f"{place}/notes/tmem") if denied else ():
+        tip = repository.ref(ref)
+        if tip and _reaches(repository.git, denied, tip, repository.ref(MAIN)):
+            found |= rewrite.reachable(repository.git, tip)
+            repository.git.attempt("update-ref", "-d", ref, tip)
+    if found:
+        found -= rewrite.reachable(repository.git, "--all", "--reflog", "--indexed-objects")
+        rewrite.remove(repository.git, found)
+    return bool(found)
+
+
+def _denied(paths: Iterable[str]) -> set[str]:
+    """The marks of purged objects among the paths of a store."""
+    return {path for path in paths if merge.PURGED_PATH.fullmatch(path)}
+
+
+def _reaches(git: Git, denied: set[str], tip: str, other: str) -> bool:
+    """Whether a history has, besides what ``other`` reaches, something that was purged."""
+    if not denied or not tip:
+        return False
+    new = rewrite.reachable(git, tip, *([f"^{other}"] if other else []))
+    return any(merge.purged_path(oid) in denied for oid in new)
 
 
 def _learn_origins(repository: Repository, remote: str, theirs: str) -> None:
@@ -212,6 +241,11 @@ def _advance(
 ) -> bool:
     """Move the ref to the merged state: by fast-forward when theirs has all that is ours."""
     repository = store.repository
+    denied = _denied(union)
+    if _reaches(repository.git, denied, theirs, old):  # their records come, their history not
+        return _take_over(store, old, old or store.root(), union)
+    if _reaches(repository.git, denied, old, theirs):
+        return _take_over(store, old, theirs, union)
     if clean and (not old or _is_ancestor(repository.git, old, theirs)):
         return repository.move_ref(MAIN, old, theirs, "tmem: fetch")
     start = old or store.root()
@@ -219,6 +253,29 @@ def _advance(
     edits.update({path: "" for path in ours if path not in union})
     tree = repository.edit_tree(repository.tree_of(start), edits)
     return store.publish_merge(MAIN, old, start, tree, theirs)
+
+
+def _take_over(store: Store, old: str, start: str, union: Mapping[str, str]) -> bool:
+    """Move the ref to ``union`` on top of ``start`` alone; the other history stays behind."""
+    repository = store.repository
+    there = _ids(repository, start)
+    edits = {path: oid for path, oid in union.items() if there.get(path) != oid}
+    edits.update({path: "" for path in there if path not in union})
+    tree = repository.edit_tree(repository.tree_of(start), edits)
+    return _move_alone(store, MAIN, old, start, tree)
+
+
+def _move_alone(store: Store, ref: str, old: str, start: str, tree: str) -> bool:
+    """Move a ref to a tree whose history is that of ``start`` ('' for none) and no other."""
+    repository = store.repository
+    commit = start
+    if tree != (repository.tree_of(start) if start else repository.empty_tree):
+        moment = repository.time_of(start) if start else 0
+        parents = (start,) if start else ()
+        message = "merge: union without what was purged\n"
+        commit = repository.write_commit(tree, parents, message, NOBODY, moment)
+    repository.flush()
+    return commit == old or repository.move_ref(ref, old, commit, "tmem: fetch")
 
 
 def _usable(
@@ -231,11 +288,14 @@ def _usable(
     """
     usable = {path: oid for path, (_, oid) in theirs.items() if ours.get(path) == oid}
     refused = []
+    empty = git.run("hash-object", "-t", "blob", "--stdin").decode("ascii").strip()
     fresh: list[tuple[str, str]] = []
     for path, (mode, oid) in theirs.items():
         if path in usable or path == merge.FORMAT_PATH:
             continue
-        if merge.RECORD_PATH.fullmatch(path) and mode == 0o100644 and len(fresh) < _MOST:
+        if merge.PURGED_PATH.fullmatch(path) and (mode, oid) == (0o100644, empty):
+            usable[path] = oid
+        elif merge.RECORD_PATH.fullmatch(path) and mode == 0o100644 and len(fresh) < _MOST:
             fresh.append((path, oid))
         else:
             refused.append((path, "no name or mode of a record"))
@@ -269,7 +329,9 @@ def check_entry(path: str, data: bytes) -> None:
 
 def _merge_notes(repository: Repository, theirs: str) -> None:
     store = Store(repository)
-    gone = [path for path in _ids(repository, store.tip()) if path.startswith("gone/")]
+    paths = _ids(repository, store.tip())
+    denied = _denied(paths)
+    gone = [path for path in paths if path.startswith("gone/")]
     dead = [path.rpartition("/")[2].removesuffix(".json") for path in gone]
     with store.lock():
         for _ in range(_ROUNDS * 4):
@@ -280,7 +342,11 @@ def _merge_notes(repository: Repository, theirs: str) -> None:
             base = repository.tree_of(old) if old else repository.empty_tree
             tree = repository.edit_tree(base, edits)
             ahead = not old or _is_ancestor(repository.git, old, theirs)
-            if ahead and tree == repository.tree_of(theirs):
+            if _reaches(repository.git, denied, theirs, old):
+                moved = _move_alone(store, NOTES, old, old, tree)
+            elif _reaches(repository.git, denied, old, theirs):
+                moved = _move_alone(store, NOTES, old, theirs, tree)
+            elif ahead and tree == repository.tree_of(theirs):
                 moved = repository.move_ref(NOTES, old, theirs, "tmem: fetch")
             else:
                 moved = store.publish_merge(NOTES, old, old, tree, theirs)
@@ -334,7 +400,11 @@ def push(repository: Repository, remote: str, limits: Limits = _PATIENT) -> Push
         if not any(line.startswith(b"!") for line in out.splitlines()):
             break
         time.sleep(random.uniform(0, 0.1 * attempt))  # noqa: S311
-        fetch(repository, remote, limits)
+        if fetch(repository, remote, limits).tainted:
+            raise RemoteError(
+                f"push to {remote}: it still holds what was purged here",
+                f"to replace it there: git push --force {remote} {MAIN} {NOTES}",
+            )
     raise RemoteError(
         f"push to {remote}: {_reason(error, out)}; {waiting} records stay unpublished",
         "they are safe in this clone; run git tmem push again later",

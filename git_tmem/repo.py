@@ -273,6 +273,16 @@ class Repository:
         text = message.replace("\0", "").encode("utf-8", "replace")
         return self._back.add_commit(tree, parents, signed, time, zone, text)
 
+    def write_raw_commit(
+        self, tree: str, parents: Iterable[str], signed: bytes, time: int, zone: int, text: bytes
+    ) -> str:
+        """As :meth:`write_commit`, with ``name <email>`` and message as bytes of another commit."""
+        return self._back.add_commit(tree, parents, signed, time, zone, text)
+
+    def write_tree(self, level: Level) -> str:
+        """The id of a new tree."""
+        return self._back.add_tree(level)
+
     def signs(self) -> bool:
         """Whether the user wants commits of records signed (``tmem.sign``)."""
         _, data = self.git.output("config", "--type=bool", "--get", "tmem.sign")

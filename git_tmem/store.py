@@ -5,6 +5,7 @@ Format of the tree of ``refs/tmem/main`` (history: 1 is the first)::
     format.json                  {"format": 1, "kind": "store"}
     mem/<xx>/<id>.json           a record, canonical JSON; <id> is its SHA-256
     gone/<xx>/<id>.json          a tombstone: forgotten, with the reason
+    purged/<xx>/<hash>           an object that must not come back; see ``purge``
 
 ``refs/notes/tmem`` has, on each commit a record was made for, one line a record:
 ``<12 hex of the id> <title>``. It is derived from the records and can be rebuilt.
@@ -114,7 +115,7 @@ class Store:
                 return {record_path("mem", name): self.repository.write_blob(data)}
             return {}
 
-        self._publish(MAIN, edits, message)
+        self.publish(MAIN, edits, message)
         return outcome
 
     def forget(self, record: str, reason: str, title: str, session: str) -> None:
@@ -143,7 +144,7 @@ class Store:
             blob = self.repository.write_blob(data)
             return {record_path("mem", record): "", record_path("gone", record): blob}
 
-        self._publish(MAIN, edits, message)
+        self.publish(MAIN, edits, message)
         self.drop_raw(record)
 
     @contextlib.contextmanager
@@ -235,7 +236,7 @@ class Store:
         def edits(tree: str) -> Edits:
             return dict(self.note_edits(tree, lines, gone))
 
-        self._publish(NOTES, edits, "notes: point commits at their records\n", root=False)
+        self.publish(NOTES, edits, "notes: point commits at their records\n", root=False)
 
     def notes(self, commits: Iterable[str]) -> dict[str, list[str]]:
         """The note lines of those of the commits that have some."""
@@ -279,7 +280,7 @@ class Store:
             }
 
         if texts:
-            self._publish(ref, edits, f"{subject}\n", root=False)
+            self.publish(ref, edits, f"{subject}\n", root=False)
 
     def keep_raw(self, record: str, trace: str, patch: str, replaces: Iterable[str] = ()) -> None:
         """Keep a redacted trace and patch beside a record, in this clone only."""
@@ -294,12 +295,12 @@ class Store:
             }
             return {**dict.fromkeys(old, ""), **new}
 
-        self._publish(RAW, edits, f"raw: {record[:12]}\n", root=False)
+        self.publish(RAW, edits, f"raw: {record[:12]}\n", root=False)
 
     def drop_raw(self, record: str) -> None:
         """Forget the raw trace of a record; without one, nothing happens."""
         if self.repository.ref(RAW):
-            self._publish(
+            self.publish(
                 RAW,
                 lambda tree: dict.fromkeys(self._raw_paths(tree, record), ""),
                 f"raw: drop {record[:12]}\n",
@@ -335,7 +336,7 @@ class Store:
         self.repository.flush()
         return self.repository.move_ref(ref, old, commit, "tmem: merge")
 
-    def _publish(
+    def publish(
         self, ref: str, edits: Callable[[str], Edits], message: str, root: bool = True
     ) -> None:
         """Apply ``edits``, called with the tree to change, on a ref; no change, no commit.

@@ -122,7 +122,7 @@ def test_entries_that_are_no_records_are_named_and_hide_nothing(repo: Path) -> N
     blob = run_git(repo, "hash-object", "-w", "README.md")
     with Repository.open(str(repo)) as repository:
         bad = f"mem/ab/ab{'0' * 62}.json"
-        Store(repository)._publish(MAIN, lambda _: {bad: blob, "x.txt": blob}, "odd\n")
+        Store(repository).publish(MAIN, lambda _: {bad: blob, "x.txt": blob}, "odd\n")
     with Index(discover(str(repo))) as index:
         assert [row.id for row in index.rows()] == [good]
         assert [path for path, _ in index.damaged()] == [bad, "x.txt"]

@@ -51,6 +51,7 @@ FLOORS: dict[str, tuple[int, str]] = {
         (3, "state"),
     ),
     **dict.fromkeys(("journal", "repair", "told"), (3, "state")),
+    **dict.fromkeys(("journal", "repair", "leak", "rewrite"), (3, "state")),
     **dict.fromkeys(
         (
             "agents",
@@ -65,6 +66,7 @@ FLOORS: dict[str, tuple[int, str]] = {
         ),
         (4, "any"),
     ),
+    "purge": (4, "any"),
     "commands": (5, "any"),
     "cli": (6, "any"),
     "__main__": (6, "any"),

@@ -145,7 +145,7 @@ def test_a_store_of_a_newer_format_is_read_with_a_warning_and_not_written(repo: 
         newer = repository.write_blob(canonical({"format": 2, "kind": "store"}))
         later = repository.write_blob(canonical({"format": 3, "kind": "playbook"}))
         path = f"mem/ab/ab{'0' * 62}.json"
-        store._publish(MAIN, lambda _: {"format.json": newer, path: later}, "newer\n")
+        store.publish(MAIN, lambda _: {"format.json": newer, path: later}, "newer\n")
         tip = store.tip()
         with pytest.raises(
             InputError, match="the store has format 2, and this git-tmem reads up to 1"
@@ -274,7 +274,7 @@ def test_one_batch_of_many_objects_becomes_a_pack(repo: Path) -> None:
             )
             for number in range(150)
         }
-        store._publish(MAIN, lambda _: data, "many\n")
+        store.publish(MAIN, lambda _: data, "many\n")
     assert list((repo / ".git" / "objects" / "pack").glob("*.pack"))
     fsck(repo)
     with Index(discover(str(repo))) as index:

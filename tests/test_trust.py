@@ -284,7 +284,7 @@ def test_a_flood_of_fetched_records_leaves_room_for_ones_own(clones: tuple[Path,
         edits = {
             merge.record_path("mem", record_id(one)): repository.write_blob(one) for one in flood
         }
-        store._publish(MAIN, lambda _: edits, "flood\n")
+        store.publish(MAIN, lambda _: edits, "flood\n")
     push(ada)
     fetch(bob)
     with Index(discover(str(bob))) as index:

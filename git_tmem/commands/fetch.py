@@ -84,3 +84,10 @@ def report(remote: str, merged: Merged) -> None:
     say(f"{count(merged.added, 'new record')} from {remote}{taken}")
     for path, reason in merged.refused:
         say(f"refused {path}: {reason}", "yellow", error=True)
+    if merged.tainted:
+        say(
+            f"{remote} still holds what was purged here; its records were taken, that was not;"
+            f" to replace it there: git tmem push {remote} tells how",
+            "yellow",
+            error=True,
+        )

@@ -27,6 +27,7 @@ COMMANDS = {
     "replay": "replay",
     "diff": "diff",
     "forget": "forget",
+    "purge": "purge",
     "accept": "accept",
     "log": "log",
     "audit": "audit",
