@@ -66,7 +66,7 @@ FLOORS: dict[str, tuple[int, str]] = {
         ),
         (4, "any"),
     ),
-    "purge": (4, "any"),
+    **dict.fromkeys(("purge", "migrate"), (4, "any")),
     "commands": (5, "any"),
     "cli": (6, "any"),
     "__main__": (6, "any"),

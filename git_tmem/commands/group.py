@@ -28,6 +28,7 @@ COMMANDS = {
     "diff": "diff",
     "forget": "forget",
     "purge": "purge",
+    "migrate": "migrate",
     "accept": "accept",
     "log": "log",
     "audit": "audit",
