@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from git_tmem import history, probes, trust
+from git_tmem import history, probes, rawcap, trust
 from git_tmem.actions import MUTATE, Session
 from git_tmem.changes import Commit, Hunk, hunks_of
 from git_tmem.compiler import compile_playbook
@@ -247,13 +247,15 @@ def _keep(
     repository: Repository, session: Session, sliced: Slice, playbook: Playbook, raw: bool
 ) -> Captured:
     """Store the playbook unless the session's record already says the same, or was forgotten."""
+    store = Store(repository)
+    # Whoever tells of this capture tells what is stored, and nothing else.
+    playbook = from_document(store.clean(to_document(playbook)))
     key = f"{playbook.agent} {playbook.session}"
     with Index(repository.layout) as index:
         earlier = index.by_session(key)
         forgotten = [record for record, (session_, _) in index.gone().items() if session_ == key]
     if forgotten:
         return Captured(FORGOTTEN, session, sliced, forgotten[0], playbook)
-    store = Store(repository)
     same = [row for row in earlier if _same(store, row, playbook)]
     if same:
         # What this clone would say itself is trusted, also after a crash between the two refs.
@@ -261,6 +263,7 @@ def _keep(
         return Captured(KNOWN, session, sliced, same[0].id, playbook)
     replaced = tuple(row.id for row in earlier)
     playbook = playbook._replace(supersedes=replaced)
+    limits = rawcap.caps(repository.git)  # a mistake there stops before anything is stored
     put = store.put(to_document(playbook), keywords=_keywords(playbook))
     if put.outcome in (STORED, KNOWN):
         trust.mark_own(store, [put.id])
@@ -270,9 +273,10 @@ def _keep(
         now = playbook.anchor.commits
         lines = {commit: [line] if commit in now else [] for commit in (*before, *now)}
         store.annotate(lines, gone=replaced)
-        if raw:
+        if raw and rawcap.wanted(repository.git):
             patch = history.patch(repository.git, playbook.anchor.commit, playbook.files)
             store.keep_raw(put.id, trace(session, sliced), patch, replaced)
+            rawcap.prune(store, limits)
     return Captured(put.outcome, session, sliced, put.id, playbook, replaced=replaced)
 
 

@@ -52,6 +52,7 @@ FLOORS: dict[str, tuple[int, str]] = {
     ),
     **dict.fromkeys(("journal", "repair", "told"), (3, "state")),
     **dict.fromkeys(("journal", "repair", "leak", "rewrite"), (3, "state")),
+    **dict.fromkeys(("journal", "repair", "leak", "rewrite", "rawcap"), (3, "state")),
     **dict.fromkeys(
         (
             "agents",
@@ -66,7 +67,7 @@ FLOORS: dict[str, tuple[int, str]] = {
         ),
         (4, "any"),
     ),
-    **dict.fromkeys(("purge", "migrate"), (4, "any")),
+    **dict.fromkeys(("purge", "migrate", "scan"), (4, "any")),
     "commands": (5, "any"),
     "cli": (6, "any"),
     "__main__": (6, "any"),

@@ -28,6 +28,7 @@ COMMANDS = {
     "diff": "diff",
     "forget": "forget",
     "purge": "purge",
+    "scan": "scan",
     "migrate": "migrate",
     "accept": "accept",
     "log": "log",
