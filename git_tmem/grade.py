@@ -18,8 +18,10 @@ from git_tmem.playbook import (
     EDITED,
     FRESH,
     GONE,
+    INSIGHT,
     MOVED,
     MUTATE,
+    NOTE,
     UNKNOWN,
     Outcome,
     Playbook,
@@ -78,7 +80,10 @@ def grade(playbook: Playbook, outcomes: Sequence[Outcome]) -> Grade:
 
 
 def _ladder(playbook: Playbook, judged: Sequence[Outcome], files: Sequence[str]) -> str:
-    """Edits decide; a record without any is decided by what it read and checked."""
+    """Edits decide; a record without any is decided by what it read and checked. An insight is
+    shown whole unless all that it is about is gone."""
+    if playbook.kind == INSIGHT:
+        return WITHHELD if all(map(hidden, judged)) else L0_FULL
     edits = [
         outcome for step, outcome in zip(playbook.steps, judged, strict=True) if step.kind == MUTATE
     ]
@@ -102,6 +107,8 @@ def hidden(outcome: Outcome) -> bool:
 def _judge(step: Step, evidence: Evidence) -> Outcome:
     """One outcome for a step. For an edit the whole file decides while it is as it was; once it
     is not, its symbols do, if any are guarded."""
+    if step.kind == NOTE:
+        return _judge_note(evidence)
     blobs = [outcome for probe, outcome in evidence if probe.kind == "blob"]
     inner = [outcome for probe, outcome in evidence if probe.kind in ("symbol", "body")]
     if step.kind == MUTATE and blobs:
@@ -119,6 +126,13 @@ def _judge(step: Step, evidence: Evidence) -> Outcome:
     if not found:
         return Outcome(UNKNOWN, f"{step.path or step.command or step.kind}: nothing guards it")
     return _worst(found)
+
+
+def _judge_note(evidence: Evidence) -> Outcome:
+    """A note holds while anything that it is about is there; one about nothing in particular
+    cannot be checked, and is no worse for that."""
+    found = [outcome for _, outcome in evidence]
+    return min(found, key=lambda outcome: (_severity(outcome), outcome), default=Outcome(FRESH))
 
 
 def _worst(outcomes: Sequence[Outcome]) -> Outcome:

@@ -177,6 +177,11 @@ class Index:
         """Live records of one session, by agent and session id joined by a space."""
         return self.rows("live = 1 and session = ?", (session,))
 
+    def superseding(self, record: str) -> list[Row]:
+        """Records that say they take the place of one, those in force first."""
+        rows = self.rows("id in (select new from supersedes where old = ?)", (record,))
+        return sorted(rows, key=lambda row: not row.live)
+
     def count(self, table: str = "record where live = 1") -> int:
         """Rows of one of our tables."""
         return int(self._ask(f"select count(*) from {table}")[0][0])  # noqa: S608

@@ -1,9 +1,13 @@
-"""The stored record: a playbook, its layers, its guards as data, and its JSON both ways.
+"""The stored record: a playbook or an insight, its guards as data, and its JSON both ways.
 
-Format history (``format`` in the document; ``schema/playbook.json`` is the full shape):
+Format history (``format`` in the document; ``schema/<kind>.json`` is the full shape):
 
-1. title, intent, l0.steps, l1.files and l1.checks, l2.repairs, dead_ends, graph.edges,
-   anchor, probes, dropped, supersedes.
+1. playbook: title, intent, l0.steps, l1.files and l1.checks, l2.repairs, dead_ends,
+   graph.edges, anchor, probes, dropped, supersedes. insight: title, text, about, author, branch, time, anchor,
+   probes, supersedes.
+
+An insight is read as a playbook whose one step is the NOTE, so that it is found, guarded,
+graded and shown like any other record.
 
 Of the git ids in a record, ``anchor`` ones are bare: they are compared, never read, so
 they may name objects that are gone. What must be read back is in the record itself.
@@ -22,6 +26,13 @@ READ = "READ"
 MUTATE = "MUTATE"
 SETUP = "SETUP"
 VERIFY = "VERIFY"
+#: The one step of an insight: what somebody wrote down, as its reason.
+NOTE = "NOTE"
+
+#: Kinds of record.
+PLAYBOOK = "playbook"
+INSIGHT = "insight"
+KINDS = (PLAYBOOK, INSIGHT)
 
 #: States of an outcome, from best to worst; UNKNOWN means that nobody could look.
 FRESH = "fresh"
@@ -127,7 +138,8 @@ class Anchor(NamedTuple):
 
 
 class Playbook(NamedTuple):
-    """A compiled session. Times are seconds since the epoch, taken from the log."""
+    """A compiled session, or an insight. Times are seconds since the epoch, a session's from
+    its log."""
 
     title: str
     agent: str
@@ -147,10 +159,13 @@ class Playbook(NamedTuple):
     probes: tuple[Probe, ...] = ()
     dropped: Mapping[str, int] = {}
     supersedes: tuple[str, ...] = ()
+    kind: str = PLAYBOOK
 
 
 def to_document(playbook: Playbook) -> dict[str, Any]:
-    """The playbook as the JSON object of ``schema/playbook.json``."""
+    """The record as the JSON object of ``schema/<kind>.json``."""
+    if playbook.kind == INSIGHT:
+        return _insight(playbook)
     ends = [_plain(end) for end in playbook.dead_ends]
     return {
         "format": FORMAT,
@@ -176,7 +191,9 @@ def to_document(playbook: Playbook) -> dict[str, Any]:
 
 
 def from_document(document: Mapping[str, Any]) -> Playbook:
-    """The playbook in a document that has passed ``schema.validate`` or is our own."""
+    """The record in a document that has passed ``schema.validate`` or is our own."""
+    if document.get("kind") == INSIGHT:
+        return _from_insight(document)
     return Playbook(
         title=document["title"],
         agent=document["agent"],
@@ -196,6 +213,43 @@ def from_document(document: Mapping[str, Any]) -> Playbook:
         probes=tuple(_value(Probe, probe) for probe in document["probes"]),
         dropped=document.get("dropped", {}),
         supersedes=tuple(document.get("supersedes", ())),
+    )
+
+
+def _insight(playbook: Playbook) -> dict[str, Any]:
+    note = playbook.steps[0]
+    return {
+        "format": FORMAT,
+        "kind": INSIGHT,
+        "title": playbook.title,
+        "text": note.reason,
+        "about": {"files": list(playbook.files), "symbols": list(note.symbols)},
+        "author": playbook.author,
+        "branch": playbook.branch,
+        "time": playbook.ended,
+        "anchor": _plain(playbook.anchor),
+        "probes": [_plain(probe) for probe in playbook.probes],
+        "supersedes": list(playbook.supersedes),
+    }
+
+
+def _from_insight(document: Mapping[str, Any]) -> Playbook:
+    about = document.get("about", {})
+    files = tuple(about.get("files", ()))
+    return Playbook(
+        title=document["title"],
+        agent="",
+        session="",
+        author=document.get("author", ""),
+        branch=document.get("branch", ""),
+        started=document.get("time", 0),
+        ended=document.get("time", 0),
+        steps=(Step(NOTE, symbols=tuple(about.get("symbols", ())), reason=document["text"]),),
+        files=files,
+        anchor=_value(Anchor, document.get("anchor", {})),
+        probes=tuple(_value(Probe, probe) for probe in document.get("probes", ())),
+        supersedes=tuple(document.get("supersedes", ())),
+        kind=INSIGHT,
     )
 
 

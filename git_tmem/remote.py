@@ -324,7 +324,8 @@ def check_entry(path: str, data: bytes) -> None:
         return
     if record_id(data) != match["id"]:
         raise InputError("its content is not what its name says")
-    schema.validate(document, "playbook", "it")
+    schema.refuse_newer(document, "it")
+    schema.validate(document, schema.kind_of(document, "it"), "it")
 
 
 def _merge_notes(repository: Repository, theirs: str) -> None:

@@ -20,6 +20,7 @@ from git_tmem.grade import (
     hidden,
 )
 from git_tmem.playbook import (
+    INSIGHT,
     MOVED,
     MUTATE,
     READ,
@@ -138,6 +139,9 @@ def _lines(number: int, entry: Entry) -> Iterator[_Line]:
         yield _Line(_WHY, f"  found by: {_data(entry.why)}")
     if entry.origin:
         yield _Line(_FILES, f"  recorded by others: {_data(entry.origin)}")
+    if book.kind == INSIGHT:
+        yield from _note(book, grade)
+        return
     whole = grade.name in (L0_FULL, L0_PARTIAL)
     steps = list(zip(book.steps, grade.outcomes, strict=True))
     lost = {step.command for step, outcome in steps if step.kind == VERIFY and hidden(outcome)}
@@ -159,6 +163,20 @@ def _lines(number: int, entry: Entry) -> Iterator[_Line]:
         reasons = [reason for reason in grade.reasons if (reason in gone) is wanted]
         if reasons:
             yield _Line(_HIDDEN, f"  {label}: {_listed(reasons, '; ')}")
+
+
+def _note(book: Playbook, grade: Grade) -> Iterator[_Line]:
+    """What an insight says beyond its title, and what it is about, where that is now."""
+    for step in book.steps:
+        lines = [line for line in step.reason.splitlines() if line.strip()]
+        yield from (
+            _Line(_EDIT, f"  {_data(line)}") for line in lines[:_MANY] if line != book.title
+        )
+        if step.symbols:
+            yield _Line(_FILES, f"  about: {_listed(step.symbols)}")
+    yield from _topology(grade.files, (), set())
+    if grade.reasons:
+        yield _Line(_HIDDEN, f"  note: {_listed(grade.reasons, '; ')}")
 
 
 def _repair(repair: Repair, hidden_steps: Sequence[int] | None, lost: set[str]) -> Iterator[_Line]:
@@ -266,16 +284,15 @@ def describe(record: str, playbook: Playbook) -> list[str]:
 def _described(record: str, book: Playbook) -> Iterator[str]:
     yield f"record {record}"
     yield f"title: {book.title}"
-    yield f"agent: {book.agent}, session {book.session}"
-    if book.author:
-        yield f"author: {book.author}"
-    if book.branch:
-        yield f"branch: {book.branch}"
-    if book.ended or book.started:
-        yield f"time: {_day(book.started)} to {_day(book.ended)}"
-    anchor = book.anchor
-    yield f"commit: {anchor.commit or 'not committed when captured'}"
+    yield from _insight(book) if book.kind == INSIGHT else _session(book)
     yield from (f"supersedes: {earlier}" for earlier in book.supersedes)
+    if book.kind == INSIGHT:
+        told = (line for step in book.steps for line in step.reason.splitlines())
+        yield from _section("text:", (f"  {line}" for line in told))
+        yield from _section(
+            "about:", (f"  {name}" for name in (*book.files, *book.steps[0].symbols))
+        )
+        return
     yield from _section("intent:", (f"  {' '.join(text.split())}" for text in book.intent))
     steps = (line for place, step in enumerate(book.steps, 1) for line in _told(place, step))
     yield from _section("steps (L0):", steps)
@@ -298,6 +315,27 @@ def _described(record: str, book: Playbook) -> Iterator[str]:
     yield from _section("guards:", guards)
     dropped = (f"  {count} {reason}" for reason, count in sorted(book.dropped.items()))
     yield from _section("left out of the session:", dropped)
+
+
+def _insight(book: Playbook) -> Iterator[str]:
+    yield "kind: insight"
+    if book.author:
+        yield f"author: {book.author}"
+    if book.ended:
+        yield f"time: {_day(book.ended)}"
+    if book.anchor.commit:
+        yield f"commit: {book.anchor.commit}"
+
+
+def _session(book: Playbook) -> Iterator[str]:
+    yield f"agent: {book.agent}, session {book.session}"
+    if book.author:
+        yield f"author: {book.author}"
+    if book.branch:
+        yield f"branch: {book.branch}"
+    if book.ended or book.started:
+        yield f"time: {_day(book.started)} to {_day(book.ended)}"
+    yield f"commit: {book.anchor.commit or 'not committed when captured'}"
 
 
 def _section(title: str, lines: Iterable[str]) -> Iterator[str]:

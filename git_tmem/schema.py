@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from git_tmem.errors import InputError, NewerFormat
-from git_tmem.playbook import FORMAT
+from git_tmem.playbook import FORMAT, KINDS
 
 #: Nesting deeper than any document of ours; Python's own parser gives up at about 1,000.
 DEPTH_LIMIT = 32
@@ -56,6 +56,15 @@ def validate(document: Mapping[str, Any], name: str, what: str) -> None:
     if error is not None:
         where = "/".join(str(part) for part in error.absolute_path) or "the top level"
         raise InputError(f"{what} is not a valid {name}: at {where}, {_short(error.message)}")
+
+
+def kind_of(document: Mapping[str, Any], what: str) -> str:
+    """The kind of a record. Raises InputError for one that is not known here."""
+    kind = document.get("kind")
+    if kind not in KINDS:
+        known = " nor ".join(KINDS)
+        raise InputError(f"{what} is neither {known}", "a newer git-tmem may know it")
+    return str(kind)
 
 
 def refuse_newer(document: Mapping[str, Any], what: str) -> None:

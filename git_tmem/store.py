@@ -32,7 +32,7 @@ from git_tmem import hooklog, journal, schema
 from git_tmem.errors import InputError, StoreError, Unreadable
 from git_tmem.journal import NOTE, RECORD, TOMBSTONE, Entry
 from git_tmem.merge import FORMAT_PATH, NOTE_ABBREV, SIZE_LIMIT, record_path
-from git_tmem.playbook import FORMAT, canonical, record_id
+from git_tmem.playbook import FORMAT, PLAYBOOK, canonical, record_id
 from git_tmem.redact import Own, own_patterns, redact_value
 from git_tmem.repo import NOBODY, Repository
 
@@ -457,4 +457,12 @@ def _message(document: Mapping[str, Any], name: str, keywords: Iterable[str]) ->
     trailers += [f"Tmem-Keywords: {words}"] if words else []
     trailers += [f"Tmem-Replaces: {old}" for old in document.get("supersedes", ())]
     subject = " ".join(str(document["title"]).split())
-    return f"capture: {subject}\n\n" + "\n".join(trailers) + "\n"
+    verb = _verb(document)
+    return f"{verb}: {subject}\n\n" + "\n".join(trailers) + "\n"
+
+
+def _verb(document: Mapping[str, Any]) -> str:
+    """How the subject of a record's commit begins."""
+    if document["kind"] == PLAYBOOK:
+        return "capture"
+    return "replace" if document.get("supersedes") else "remember"

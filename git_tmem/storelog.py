@@ -12,11 +12,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from git_tmem import merge
-from git_tmem.playbook import MUTATE
+from git_tmem.playbook import INSIGHT, MUTATE
 from git_tmem.repo import Repository
 from git_tmem.store import MAIN
 
 CAPTURED = "captured"
+REMEMBERED = "remembered"
 SUPERSEDED = "superseded"
 FORGOTTEN = "forgotten"
 MERGED = "merged"
@@ -127,7 +128,8 @@ def _events(commit: _Commit, documents: Mapping[str, Mapping[str, Any]]) -> Iter
             title = _title(documents.get(taken.get(change.record, ""), {}))
             yield event(FORGOTTEN, change.record, title, str(document.get("reason", "")))
             continue
-        yield event(CAPTURED, change.record, _title(document))
+        what = REMEMBERED if document.get("kind") == INSIGHT else CAPTURED
+        yield event(what, change.record, _title(document))
         old = document.get("supersedes", ())
         for other in old if isinstance(old, list) else ():
             yield event(SUPERSEDED, str(other), _title(document), f"by {change.record[:12]}")

@@ -64,6 +64,8 @@ FLOORS: dict[str, tuple[int, str]] = {
             "worker",
             "evaluation",
             "moments",
+            "insight",
+            "past",
         ),
         (4, "any"),
     ),

@@ -26,6 +26,8 @@ COMMANDS = {
     "check": "check",
     "replay": "replay",
     "diff": "diff",
+    "remember": "remember",
+    "replace": "replace",
     "forget": "forget",
     "purge": "purge",
     "scan": "scan",

@@ -1,15 +1,15 @@
-"""``git tmem show``: one record, as deep as asked."""
+"""``git tmem show``: records of any time, as deep as asked."""
 
 from __future__ import annotations
 
-import json
-
 import click
 
+from git_tmem import past
 from git_tmem.commands.terminal import say, say_json
 from git_tmem.errors import NothingFound
 from git_tmem.index import Index
-from git_tmem.lookup import decode, origin, review
+from git_tmem.lookup import origin, review
+from git_tmem.past import Past
 from git_tmem.render import describe, one_line
 from git_tmem.repo import Repository
 from git_tmem.store import Store
@@ -18,13 +18,16 @@ LEVELS = ("index", "playbook", "raw", "diff")
 
 
 @click.command()
-@click.argument("record", metavar="ID")
+@click.argument("record", metavar="ID|COMMIT")
 @click.option(
     "--level", type=click.Choice(LEVELS), default="playbook", show_default=True, help="How deep."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the record's own JSON.")
 def command(record: str, level: str, as_json: bool) -> None:
-    """Show a record. ID is any unique start of its id (git tmem inspect is the same command).
+    """Show a record, also one that was superseded or forgotten, and what became of it.
+
+    ID is any unique start of its id. COMMIT is a commit that records were made for, or one of
+    refs/tmem/main that wrote them (git tmem inspect is the same command).
 
     \b
     Levels:
@@ -36,28 +39,54 @@ def command(record: str, level: str, as_json: bool) -> None:
     \b
     Examples:
       git tmem show 3f2a1b9c
+      git tmem show HEAD
       git tmem show 3f2a --level diff
       git tmem inspect 3f2a --json
     """
     with Repository.open() as repository, Index(repository.layout) as index:
-        row = index.resolve(record)
-        playbook = decode(row)
+        found = past.find(repository, index, record)
         if as_json:
-            known = {"id": row.id, "trusted": row.trusted, "origin": origin(index, row)}
-            say_json({**json.loads(row.document), **known})
+            documents = [_document(index, item) for item in found]
+            say_json(documents[0] if len(documents) == 1 else documents)
             return
-        if not row.trusted:
-            say(review(row), "yellow", error=True)
-        if level == "index":
-            say(one_line(row.id[:12], playbook, ""))
-        elif level == "playbook":
-            for line in describe(row.id, playbook):
-                say(line)
-            say(f"origin: {origin(index, row)}")
-        else:
-            name = "trace.jsonl" if level == "raw" else "patch.diff"
-            for line in raw_lines(repository, row.id, name):
-                say(line)
+        for number, item in enumerate(found):
+            if number and level != "index":
+                say()
+            _show(repository, index, item, level)
+
+
+def _document(index: Index, item: Past) -> dict[str, object]:
+    known = {"id": item.id, "fate": item.fate, "by": item.by}
+    whence = origin(index, item.row) if item.row else ""
+    trusted = item.row is not None and item.row.trusted
+    return {**item.document, **known, "trusted": trusted, "origin": whence}
+
+
+def _show(repository: Repository, index: Index, item: Past, level: str) -> None:
+    if item.row and not item.row.trusted:
+        say(review(item.row), "yellow", error=True)
+    if level == "index":
+        say(one_line(item.id[:12], item.playbook, _became(item) and item.fate))
+    elif level == "playbook":
+        for line in describe(item.id, item.playbook):
+            say(line)
+        if item.row:
+            say(f"origin: {origin(index, item.row)}")
+        if told := _became(item):
+            say(told, "yellow")
+    else:
+        name = "trace.jsonl" if level == "raw" else "patch.diff"
+        for line in raw_lines(repository, item.id, name):
+            say(line)
+
+
+def _became(item: Past) -> str:
+    """What became of a record, '' for one that is in force."""
+    if item.fate == past.FORGOTTEN:
+        return f"forgotten: {item.by}"
+    if item.fate == past.SUPERSEDED:
+        return f"superseded by: {item.by}"
+    return ""
 
 
 def raw_lines(repository: Repository, record: str, name: str) -> list[str]:
