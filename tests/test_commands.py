@@ -256,7 +256,7 @@ def test_forget_hides_it_everywhere_for_good(repo: Path, worked: Path, tmem: Tme
     assert record["title"] not in (repo / ".tmem" / "MEMORIES.md").read_text(encoding="utf-8")
     assert tmem("lookup", "price of unknown article").returncode == 1
     assert "stays so" in tmem("capture").stdout
-    assert "not true" in tmem("show", record["id"][:8]).stderr
+    assert "forgotten: not true" in tmem("show", record["id"][:8]).stdout
 
 
 def test_the_mirror_is_readable_and_an_edited_file_is_left_alone(
