@@ -3,8 +3,8 @@
 Format history (``format`` in the document; ``schema/<kind>.json`` is the full shape):
 
 1. playbook: title, intent, l0.steps, l1.files and l1.checks, l2.repairs, dead_ends,
-   graph.edges, anchor, probes, dropped, supersedes. insight: title, text, about, author, branch, time, anchor,
-   probes, supersedes.
+   graph.edges, anchor, probes, dropped, supersedes. insight: title, text, about, author,
+   branch, time, anchor, probes, supersedes.
 
 An insight is read as a playbook whose one step is the NOTE, so that it is found, guarded,
 graded and shown like any other record.
