@@ -21,15 +21,18 @@ import os
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_tmem import tokens, trust
 from git_tmem.errors import InputError
 from git_tmem.git import Git, Layout
 from git_tmem.merge import SIZE_LIMIT
-from git_tmem.query import Match
+from git_tmem.query import FIELDS, Match
 
-_VERSION = 2
+if TYPE_CHECKING:
+    from git_tmem.playbook import Playbook
+
+_VERSION = 3
 _SCHEMA = """
 create table meta (name text primary key, value text) without rowid;
 create table record (
@@ -59,20 +62,22 @@ create index path_base on path (base);
 create table symbol (name text not null, number integer not null);
 create index symbol_name on symbol (name);
 create virtual table words using fts5 (
-    intent, names, content, tokenize = "ascii tokenchars '_'"
+    title, intent, paths, symbols, diff, reasons, errors, tokenize = "ascii tokenchars '_'"
 );
 create virtual table vocabulary using fts5vocab (words, 'row');
+create virtual table fields using fts5vocab (words, 'col');
 create virtual table waiting_words using fts5 (
-    intent, names, content, tokenize = "ascii tokenchars '_'"
+    title, intent, paths, symbols, diff, reasons, errors, tokenize = "ascii tokenchars '_'"
 );
 create virtual table waiting_vocabulary using fts5vocab (waiting_words, 'row');
+create virtual table waiting_fields using fts5vocab (waiting_words, 'col');
 """
 #: Seconds a reader or writer waits for another before it goes its own way.
 _BUSY = 2.0
 #: A name or error that more records share says nothing about any one of them.
 SHARED = 200
 #: Records whose words are looked at closely for one query.
-CANDIDATES = 64
+CANDIDATES = 100
 
 MAIN = "refs/tmem/main"
 #: Whether a record was made or accepted here, as an expression on the table of records.
@@ -276,21 +281,29 @@ class Index:
         query = " OR ".join(f'"{word}"' for word in words)
         if not query:
             return []
-        words = "waiting_words" if self._waiting else "words"
+        table = "waiting_words" if self._waiting else "words"
+        columns = ", ".join(FIELDS)
         found = self._ask(
-            "select number, intent, names, content from (select rowid as number, intent, names,"  # noqa: S608
-            f" content from {words} where {words} match ? order by rank limit ?)"
+            f"select number, {', '.join(f'found.{name}' for name in FIELDS)}"  # noqa: S608
+            f" from (select rowid as number, {columns} from {table}"
+            f" where {table} match ? order by rank limit ?) as found"
             f" join record using (number) where {self._asked} limit ?",
             (query, 2 * CANDIDATES, CANDIDATES),
         )
-        return [Match(number, a.split(), b.split(), c.split()) for number, a, b, c in found]
+        return [Match(row[0], tuple(field.split() for field in row[1:])) for row in found]
 
-    def frequencies(self, words: Iterable[str]) -> dict[str, int]:
-        """In how many of the records asked about each word stands."""
-        table = "waiting_vocabulary" if self._waiting else "vocabulary"
-        query = f"select doc from {table} where term = ?"  # noqa: S608
-        found = {word: self._ask(query, (word,)) for word in words}
-        return {word: rows[0][0] if rows else 0 for word, rows in found.items()}
+    def frequencies(self, words: Iterable[str]) -> dict[str, tuple[int, ...]]:
+        """In how many of the records asked about each word stands: in any field, then in each
+        of ``FIELDS``. Words that none has are left out."""
+        prefix = "waiting_" if self._waiting else ""
+        found = {}
+        for word in words:
+            rows = self._ask(f"select doc from {prefix}vocabulary where term = ?", (word,))  # noqa: S608
+            if rows:
+                query = f"select col, doc from {prefix}fields where term = ?"  # noqa: S608
+                each = dict(self._ask(query, (word,)))
+                found[word] = (rows[0][0], *(each.get(name, 0) for name in FIELDS))
+        return found
 
     # Following the ref.
 
@@ -471,8 +484,9 @@ def _reset(db: sqlite3.Connection, version: int) -> None:
     names = db.execute(
         "select type, name from sqlite_master where type = 'table' and name in"
         " ('meta', 'record', 'mark', 'gone', 'supersedes', 'damaged', 'error', 'path', 'symbol',"
-        "  'words', 'vocabulary', 'waiting_words', 'waiting_vocabulary')"
-        " order by name not like '%vocabulary'"
+        "  'words', 'vocabulary', 'fields',"
+        "  'waiting_words', 'waiting_vocabulary', 'waiting_fields')"
+        " order by name like '%words'"
     ).fetchall()
     for _, name in names:
         db.execute(f"drop table {name}")
@@ -548,19 +562,30 @@ def _insert(db: sqlite3.Connection, name: str, document: dict[str, Any], data: b
     symbols = dict.fromkeys(name for step in playbook.steps for name in step.symbols)
     names = {part for name in symbols for part in (name, name.rpartition(".")[2])}
     db.executemany("insert into symbol values (?, ?)", [(name, number) for name in sorted(names)])
-    content = [
-        *(step.reason for step in playbook.steps),
-        *(line for step in playbook.steps for line in step.diff),
-        *(repair.error for repair in playbook.repairs),
-        *playbook.checks,
-    ]
-    fields = ([playbook.title, *playbook.intent], [*paths, *symbols], content)
-    texts = [" ".join(tokens.tokens("\n".join(map(str, field)))) for field in fields]
     shown = "select trusted or exists (select 1 from meta where name = 'policy' and value = ?)"
     row = db.execute(f"{shown} from record where number = ?", (trust.ALL, number)).fetchone()
     table = "words" if row[0] else "waiting_words"
-    fields_of = f"insert into {table} (rowid, intent, names, content) values (?, ?, ?, ?)"  # noqa: S608
-    db.execute(fields_of, (number, *texts))
+    columns = ", ".join(FIELDS)
+    places = ", ".join("?" * len(FIELDS))
+    query = f"insert into {table} (rowid, {columns}) values (?, {places})"  # noqa: S608
+    db.execute(query, (number, *(" ".join(field) for field in fields_of(playbook))))
+
+
+def fields_of(playbook: Playbook) -> list[list[str]]:
+    """The tokens of each of ``FIELDS``."""
+    steps = playbook.steps
+    paths = dict.fromkeys((*playbook.files, *(step.path for step in steps if step.path)))
+    symbols = dict.fromkeys(name for step in steps for name in step.symbols)
+    texts: tuple[Iterable[str], ...] = (
+        (playbook.title,),
+        playbook.intent,
+        paths,
+        symbols,
+        (line for step in steps for line in step.diff),
+        (*(step.reason for step in steps), *playbook.checks),
+        (repair.error for repair in playbook.repairs),
+    )
+    return [tokens.tokens("\n".join(text)) for text in texts]
 
 
 def _take_out(db: sqlite3.Connection, path: str) -> None:
@@ -585,7 +610,7 @@ def _sort_words(
 ) -> None:
     """Put the words of the records that ``where`` names into the table of those that are
     shown, or of those that wait."""
-    fields = "rowid, intent, names, content"
+    fields = f"rowid, {', '.join(FIELDS)}"
     shown = "1" if policy == trust.ALL else "trusted"
     for value in values:
         for there, here, side in (

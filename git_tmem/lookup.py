@@ -25,8 +25,8 @@ from git_tmem.tokens import tokens
 ABBREV = 12
 #: Hits whose guards are checked before giving up on finding one that holds.
 _TRIED = 12
-#: A word that no more records than this have is never too common to find candidates by.
-_COMMON = 50
+#: Records that the words of a query may name, counted once for each word, to find candidates.
+_POSTINGS = 20_000
 #: Characters of a query that are looked at.
 _QUERY_LIMIT = 20_000
 
@@ -185,10 +185,22 @@ def _by_path(index: Index, names: Iterable[str]) -> Iterable[tuple[int, Evidence
 def _paths_in(text: str) -> list[str]:
     """Paths, file names and dotted modules that a text names."""
     names = [match.replace("\\", "/").strip("./") for match in _PATH.findall(text)]
-    dotted = [
-        name.replace(".", "/") + ".py" for name in names if name.count(".") and "/" not in name
-    ]
-    return list(dict.fromkeys([*names, *dotted]))[:200]
+    named = (other for name in names for other in (*_suffixes(name), *_modules(name)))
+    return list(dict.fromkeys(named))[:200]
+
+
+def _suffixes(path: str) -> list[str]:
+    """A path and its ends: a traceback names files by where they are installed."""
+    parts = path.split("/")
+    return ["/".join(parts[at:]) for at in range(max(1, len(parts) - 1))][:12]
+
+
+def _modules(name: str) -> list[str]:
+    """Files that a dotted name may mean: its module, or the one that a name in it is from."""
+    parts = name.split(".")
+    if "/" in name or len(parts) < 2:
+        return []
+    return ["/".join(parts[:end]) + ".py" for end in range(len(parts), 1, -1)]
 
 
 def _by_symbol(index: Index, text: str) -> Iterable[tuple[int, Evidence]]:
@@ -215,16 +227,20 @@ def _by_words(index: Index, text: str) -> Iterable[tuple[int, Evidence]]:
     asked = tokens(text)[:400]
     frequency = index.frequencies(dict.fromkeys(asked))
     records = index.size()
-    matches = index.matches(_telling(frequency, records))
+    matches = index.matches(_telling(frequency))
     yield from ranking.score_words(asked, matches, frequency, records).items()
 
 
-def _telling(frequency: Mapping[str, int], records: int) -> list[str]:
-    """The words by which candidates are found: known ones, and in a large store not those that
-    every fourth record has, unless there are no others."""
-    known = [word for word, number in frequency.items() if number]
-    rare = [word for word in known if frequency[word] <= max(_COMMON, records // 4)]
-    return rare or sorted(known, key=lambda word: (frequency[word], word))[:2]
+def _telling(frequency: Mapping[str, Sequence[int]]) -> list[str]:
+    """The words by which candidates are found: all that are known, and in a large store the
+    rarest of them, as long as together they name no more records than can be ranked in time."""
+    words = sorted(frequency, key=lambda word: (frequency[word][0], word))
+    named = 0
+    for place, word in enumerate(words):
+        named += frequency[word][0]
+        if named > _POSTINGS and place > 1:
+            return words[:place]
+    return words
 
 
 def _is_path(value: object) -> bool:

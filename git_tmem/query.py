@@ -8,6 +8,8 @@ from typing import NamedTuple
 MOST = 3
 #: Bytes of the rendered block.
 BUDGET = 4096
+#: The parts of a record whose words are told apart, as the index has them.
+FIELDS = ("title", "intent", "paths", "symbols", "diff", "reasons", "errors")
 
 
 class Query(NamedTuple):
@@ -22,9 +24,7 @@ class Query(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A record with some of the words asked for: the tokens of each of its fields."""
+    """A record with some of the words asked for: the tokens of each of ``FIELDS``."""
 
     number: int
-    intent: list[str]
-    names: list[str]
-    content: list[str]
+    fields: tuple[list[str], ...]

@@ -11,22 +11,38 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from git_tmem.query import Match
+from git_tmem.query import FIELDS, Match
 
 #: Below this nothing is shown: silence beats noise.
 FLOOR = 250_000
 
-EXACT_ERROR = 1_000_000
+#: Below this nothing is said where nobody asked, as at a prompt. On the recorded issues a
+#: tenth of the prompts reach it, and there the first memory is right in about six of ten
+#: (``benchmarks/recall.py``, B5).
+GATE = 345_000
+
+EXACT_ERROR = 2_000_000
 NEAR_ERROR = 600_000
-PATH = 450_000
-BASE_NAME = 350_000
-SYMBOL = 300_000
+PATH = 350_000
+BASE_NAME = 250_000
+SYMBOL = 200_000
 WORDS = 700_000
 
-#: BM25's usual constants (Robertson and Zaragoza, 2009), and what each field counts for.
+#: BM25's usual constants (Robertson and Zaragoza, 2009).
 _K1 = 1.2
 _B = 0.75
-_FIELDS = {"intent": 1.0, "names": 0.6, "content": 0.4}
+#: What each field counts for: the mean of what was fitted on one half of the recorded projects
+#: and on the other, but never less than a tenth, so that words which stand nowhere else are
+#: found (``benchmarks/RESULTS.md``).
+WEIGHTS = {
+    "title": 0.9,
+    "intent": 1.0,
+    "paths": 1.0,
+    "symbols": 0.1,
+    "diff": 0.1,
+    "reasons": 0.1,
+    "errors": 0.2,
+}
 
 
 class Evidence(NamedTuple):
@@ -51,14 +67,18 @@ class Hit(NamedTuple):
         """Whether the score reaches the floor."""
         return self.score >= FLOOR
 
+    @property
+    def speaks(self) -> bool:
+        """Whether the score is enough to speak without being asked."""
+        return self.score >= GATE
+
 
 def fuse(evidence: Mapping[int, Sequence[Evidence]]) -> list[Hit]:
-    """Hits, in no order. The strongest evidence counts whole, each further one a third of that
-    of the one before it, so that many weak hints do not outdo one proof."""
+    """Hits, in no order: what the evidence of a record is worth, added up."""
     hits = []
     for number, items in evidence.items():
         ordered = sorted(items, key=lambda item: (-item.score, item.channel, item.why))
-        score = sum(item.score // 3**place for place, item in enumerate(ordered))
+        score = sum(item.score for item in ordered)
         why = tuple(item.why for item in ordered if item.why)
         hits.append(Hit(number, score, why, tuple(item.channel for item in ordered)))
     return hits
@@ -71,30 +91,73 @@ def shared(score: int, records: int) -> int:
 
 
 def score_words(
-    asked: Sequence[str], matches: Sequence[Match], frequency: Mapping[str, int], records: int
+    asked: Sequence[str],
+    matches: Sequence[Match],
+    frequency: Mapping[str, Sequence[int]],
+    records: int,
 ) -> dict[int, Evidence]:
-    """Evidence from words: BM25 per field over the candidates, times the share of the query's
-    rarity that the record covers. A single common word is no evidence."""
+    """Evidence from words. Each field is scored by BM25 and divided by the best score that any
+    candidate has in it, so that a long field cannot drown a short one; their weighted mean,
+    over the fields that say anything, counts by the share of the query's rarity that is covered.
+
+    ``frequency`` says in how many records a word stands: in any field, then in each of them.
+    A single common word is no evidence.
+    """
     weights = Counter(asked)
-    rarity = {word: _rarity(frequency.get(word, 0), records) for word in weights}
+    rarity = {word: _rarity(_in_any(frequency, word), records) for word in weights}
     total = sum(rarity.values()) or 1.0
-    lengths = {
-        field: sum(len(getattr(match, field)) for match in matches) / max(1, len(matches))
-        for field in _FIELDS
-    }
-    raw = {match.number: _bm25(match, lengths, weights, rarity) for match in matches}
-    best = max(raw.values(), default=0.0) or 1.0
+    present = {match.number: set().union(*match.fields) for match in matches}
+    sums = dict.fromkeys(present, 0.0)
+    possible = 0.0
+    for place, name in enumerate(FIELDS):
+        shares = _field(place, matches, weights, frequency, records)
+        possible += WEIGHTS[name] if shares else 0.0
+        for number, share in shares.items():
+            sums[number] += WEIGHTS[name] * share
     found = {}
-    for match in matches:
-        present = {*match.intent, *match.names, *match.content}
-        covered = [word for word in weights if word in present]
+    for number, value in sums.items():
+        covered = [word for word in weights if word in present[number]]
         if len(covered) < min(2, len(weights)):
             continue
         coverage = sum(rarity[word] for word in covered) / total
-        score = round(WORDS * coverage * (0.6 + 0.4 * raw[match.number] / best))
+        score = round(WORDS * value / possible * coverage)
         rarest = sorted(covered, key=lambda word: (-rarity[word], word))[:5]
-        found[match.number] = Evidence("words", score, f"words: {', '.join(rarest)}")
+        found[number] = Evidence("words", score, f"words: {', '.join(rarest)}")
     return found
+
+
+def _field(
+    place: int,
+    matches: Sequence[Match],
+    weights: Mapping[str, int],
+    frequency: Mapping[str, Sequence[int]],
+    records: int,
+) -> dict[int, float]:
+    """BM25 of each candidate in one field, over the best of them."""
+    average = sum(len(match.fields[place]) for match in matches) / max(1, len(matches))
+    worth = {
+        word: (1 + math.log(times)) * _rarity(frequency[word][place + 1], records) * (_K1 + 1)
+        for word, times in weights.items()
+        if word in frequency
+    }
+    scores: dict[int, float] = {}
+    for match in matches:
+        words = match.fields[place]
+        norm = _K1 * (1 - _B + _B * len(words) / (average or 1.0))
+        counts: dict[str, int] = {}
+        for word in words:
+            if word in worth:
+                counts[word] = counts.get(word, 0) + 1
+        if counts:
+            scores[match.number] = sum(
+                worth[word] * times / (times + norm) for word, times in counts.items()
+            )
+    best = max(scores.values(), default=0.0) or 1.0
+    return {number: score / best for number, score in scores.items()}
+
+
+def _in_any(frequency: Mapping[str, Sequence[int]], word: str) -> int:
+    return frequency[word][0] if word in frequency else 0
 
 
 def _rarity(documents: int, records: int) -> float:
@@ -102,22 +165,3 @@ def _rarity(documents: int, records: int) -> float:
     record has counts as one that a single record has, so that small stores answer too."""
     documents = max(1, documents)
     return math.log(1 + (records - documents + 0.5) / (documents + 0.5))
-
-
-def _bm25(
-    match: Match,
-    lengths: Mapping[str, float],
-    weights: Mapping[str, int],
-    rarity: Mapping[str, float],
-) -> float:
-    """BM25 over the fields; ``lengths`` are the candidates' average numbers of words in each."""
-    total = 0.0
-    for field, weight in _FIELDS.items():
-        counts = Counter(getattr(match, field))
-        norm = _K1 * (1 - _B + _B * counts.total() / (lengths[field] or 1.0))
-        total += weight * sum(
-            (1 + math.log(times)) * rarity[word] * counts[word] * (_K1 + 1) / (counts[word] + norm)
-            for word, times in weights.items()
-            if word in counts
-        )
-    return total

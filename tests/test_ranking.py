@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_tmem.query import Match
+from git_tmem.query import FIELDS, Match
 from git_tmem.ranking import (
     EXACT_ERROR,
     FLOOR,
@@ -55,12 +55,17 @@ def test_what_more_records_share_is_worth_less(score: int, records: int) -> None
 
 
 def match(number: int, *words: str) -> Match:
-    return Match(number, list(words), [], [])
+    return Match(number, ([], list(words), *([] for _ in FIELDS[2:])))
+
+
+def known(**counts: int) -> dict[str, tuple[int, ...]]:
+    """Frequencies of words that stand in the intent alone."""
+    return {word: (n, 0, n, *(0 for _ in FIELDS[2:])) for word, n in counts.items()}
 
 
 def test_words_must_cover_a_good_part_of_what_was_asked() -> None:
-    frequency = {"cart": 1, "total": 1, "deploy": 0, "cluster": 0, "kubernetes": 0, "fail": 0}
-    asked = list(frequency)
+    frequency = known(cart=1, total=1)
+    asked = ["cart", "total", "deploy", "cluster", "kubernetes", "fail"]
     found = score_words(asked, [match(1, "cart", "total")], frequency, 100)
     assert found[1].score < FLOOR
     found = score_words(["cart", "total"], [match(1, "cart", "total")], frequency, 100)
@@ -68,11 +73,19 @@ def test_words_must_cover_a_good_part_of_what_was_asked() -> None:
 
 
 def test_a_rare_word_counts_for_more_than_a_common_one() -> None:
-    frequency = {"the": 90, "cart": 2, "x": 2}
+    frequency = known(the=90, cart=2, x=2)
     asked = ["the", "cart", "x"]
     found = score_words(asked, [match(1, "cart", "x"), match(2, "the", "x")], frequency, 100)
     assert found[1].score > found[2].score
 
 
 def test_one_common_word_of_many_is_no_evidence() -> None:
-    assert score_words(["a", "b", "c"], [match(1, "a")], {"a": 1}, 10) == {}
+    assert score_words(["a", "b", "c"], [match(1, "a")], known(a=1), 10) == {}
+
+
+def test_a_long_field_cannot_drown_a_short_one() -> None:
+    frequency = {"cart": (2, 1, 0, 0, 0, 1, 0, 0), "total": (2, 1, 0, 0, 0, 1, 0, 0)}
+    title = Match(1, (["cart", "total"], [], [], [], [], [], []))
+    diff = Match(2, ([], [], [], [], ["cart", "total"] * 50, [], []))
+    found = score_words(["cart", "total"], [title, diff], frequency, 100)
+    assert found[1].score > found[2].score
