@@ -119,12 +119,13 @@ def apply(store: Store, todo: Plan) -> Purged:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(_note_of(repository))
     left = leak.in_objects(repository.git, todo.leak).objects
-    mine = [f"object {oid}" for oid in left if oid in doomed]
+    held = doomed | _ours(repository, our_refs(repository))
+    mine = [f"object {oid}" for oid in left if oid in held]
     files = leak.in_files(_folders(repository), Leak(todo.leak.needles))
     return Purged(
         len(doomed),
         (*mine, *files),
-        tuple(sorted(oid for oid in left if oid not in doomed)),
+        tuple(sorted(oid for oid in left if oid not in held)),
         tuple(kept),
         remotes,
     )
@@ -158,7 +159,7 @@ def _words(text: bytes, what: Leak) -> bytes:
     """A commit's message (or its head) without what leaked."""
     for record in what.ids:
         if f"\nTmem-Id: {record}\n".encode() in text:
-            return f"purge: a record was here\n\nTmem-Id: {record}\n".encode()
+            return f"purge: a record was here\n\nTmem-Purged: {record}\n".encode()
     return what.clean(text)
 
 

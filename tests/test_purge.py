@@ -133,6 +133,7 @@ def test_a_purge_by_id_takes_the_record_and_its_history(repo: Path) -> None:
     ids = fill(repo)
     told = tmem(repo, "purge", "--id", ids["leaky"][:10], "--yes")
     assert "searched again" in told
+    assert "not git-tmem's hold it" not in told
     assert holders(repo) == []
     assert stored(repo) == {ids["first"], ids["last"]}
     fsck(repo)
@@ -190,6 +191,18 @@ def test_an_interrupted_purge_is_finished_by_the_next(
     assert holders(repo) == []
     fsck(repo)
     assert not (repo / ".git/tmem/purging").exists()
+
+
+def test_what_is_still_at_a_ref_of_ours_is_said_to_be_left(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(repo)
+    with monkeypatch.context() as patched:
+        patched.setattr(rewrite, "history", lambda _, tip, *__: tip)
+        left = purged(repo).left
+    assert any(line.startswith("object ") for line in left)
+    assert purged(repo).left == ()
+    assert holders(repo) == []
 
 
 def test_writers_beside_a_purge_lose_nothing(repo: Path) -> None:
