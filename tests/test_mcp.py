@@ -60,10 +60,10 @@ def test_the_tools_say_what_they_do_and_read_only_offers_no_writing_one(repo: Pa
     started, listed, templates = talk(repo, ("tools/list", {}), ("resources/templates/list", {}))
     assert started["serverInfo"]["name"] == "git-tmem"
     tools = {tool["name"]: tool for tool in listed["tools"]}
-    assert set(tools) == {"search", "read", "why", "delete"}
+    assert set(tools) == {"search", "read", "why", "save", "replace", "delete"}
     assert all(tool["description"] and tool["outputSchema"] for tool in tools.values())
     writing = {name for name, tool in tools.items() if not tool["annotations"]["readOnlyHint"]}
-    assert writing == {"delete"}
+    assert writing == {"save", "replace", "delete"}
     assert templates["resourceTemplates"][0]["uriTemplate"] == "tmem://record/{id}"
     _, listed = talk(repo, ("tools/list", {}), options="--read-only")
     assert {tool["name"] for tool in listed["tools"]} == {"search", "read", "why"}
@@ -89,6 +89,29 @@ def test_a_record_is_found_read_and_forgotten(repo: Path) -> None:
     assert resource["contents"][0]["text"] == read["structuredContent"]["text"]
     assert gone["structuredContent"]["id"] == record
     assert missing["isError"]
+
+
+@needs_sdk
+def test_what_a_client_saves_is_found_and_can_be_replaced(repo: Path) -> None:
+    words = "Totals are kept in cents, never in floats"
+    _, saved, found, refused = talk(
+        repo,
+        call("save", text=words, about=["README.md"]),
+        call("search", words="are totals floats or cents"),
+        call("save", text=words, about=["none.md"]),
+    )
+    record = saved["structuredContent"]["id"]
+    assert [memory["id"] for memory in found["structuredContent"]["memories"]] == [record]
+    assert words in found["structuredContent"]["text"]
+    assert refused["isError"]
+    assert "none.md is not in this repository" in refused["content"][0]["text"]
+    _, new, found = talk(
+        repo,
+        call("replace", id=record, text="Totals are Decimal now, neither cents nor floats"),
+        call("search", words="are totals floats or cents"),
+    )
+    memories = [memory["id"] for memory in found["structuredContent"]["memories"]]
+    assert memories == [new["structuredContent"]["id"]]
 
 
 @needs_sdk

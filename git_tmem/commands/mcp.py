@@ -12,7 +12,7 @@ from git_tmem.errors import InputError
 def command(read_only: bool) -> None:
     """Serve this repository's memory over the Model Context Protocol, on stdin and stdout.
 
-    The tools are search, read, why and delete; records are resources too, as
+    The tools are search, read, why, save, replace and delete; records are resources too, as
     tmem://record/ID. What waits for review is not shown. The repository is that of the folder
     the server is started in, and is opened when a tool is called. Needs the extra:
     pip install 'git-tmem[mcp]'.

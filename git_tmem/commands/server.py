@@ -16,10 +16,11 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
-from git_tmem import __version__, lookup, mirror
+from git_tmem import __version__, insight, lookup, mirror
 from git_tmem.errors import InputError, TmemError
 from git_tmem.git import Layout, discover
 from git_tmem.index import Index, Row
+from git_tmem.insight import About
 from git_tmem.query import Query
 from git_tmem.render import describe, plain
 from git_tmem.repo import Repository
@@ -89,6 +90,14 @@ class Gone:
     title: str
 
 
+@dataclass(frozen=True)
+class Saved:
+    """What was remembered; ``outcome`` is stored, or known when it was there before."""
+
+    id: str
+    outcome: str
+
+
 def search(words: str = "", files: list[str] | None = None, error: str = "") -> Search:
     """Find what is known here about words, files or the output of a failed command. At most
     three memories come back, and none that the code no longer bears out."""
@@ -127,6 +136,32 @@ def why(file: str, symbol: str = "", most: int = 20) -> History:
     return History([Event(*event[:6]) for event in told if event.record not in hidden])
 
 
+def save(text: str, about: list[str] | None = None, title: str = "") -> Saved:
+    """Remember something in words: a decision, a trap, why something is as it is. ``about``
+    names files, or FILE:SYMBOL; once all of them are gone, it is shown no more."""
+    with Repository(discover()) as repository:
+        put = insight.remember(repository, text, _places(repository.layout, about), title)
+        with Index(repository.layout) as index:
+            mirror.refresh(repository.layout, index)
+    return Saved(put.id, put.outcome)
+
+
+def replace(
+    id: str,  # noqa: A002
+    text: str,
+    about: list[str] | None = None,
+    title: str = "",
+) -> Saved:
+    """Put better words in the place of a record, which stays readable by its id."""
+    with Repository(discover()) as repository:
+        with Index(repository.layout) as index:
+            row = _shown(index, id)
+        put = insight.replace(repository, row, text, _places(repository.layout, about), title)
+        with Index(repository.layout) as index:
+            mirror.refresh(repository.layout, index)
+    return Saved(put.id, put.outcome)
+
+
 def delete(id: str, reason: str) -> Gone:  # noqa: A002
     """Forget a record for good, here and in every clone that merges; the reason is kept."""
     if not reason.strip():
@@ -160,6 +195,11 @@ def make_server(read_only: bool) -> MCPServer:
             readOnlyHint=False, destructiveHint=True, idempotentHint=True, openWorldHint=False
         )
         _add(server, delete, gone)
+        new = ToolAnnotations(
+            readOnlyHint=False, destructiveHint=False, idempotentHint=False, openWorldHint=False
+        )
+        for writing in (save, replace):
+            _add(server, writing, new)
     resource = server.resource("tmem://record/{id}", name="record", mime_type="text/plain")
     resource(_told(record))
     return server
@@ -188,6 +228,17 @@ def _from_top(layout: Layout, path: str) -> str:
     top = os.path.realpath(layout.top or os.curdir)
     full = os.path.realpath(os.path.join(top, path))
     return os.path.relpath(full, top).replace(os.sep, "/")
+
+
+def _places(layout: Layout, names: list[str] | None) -> list[About]:
+    """FILE[:SYMBOL] of a client, from the top; a file that is really called so is a file."""
+    found = []
+    for name in names or ():
+        path, colon, symbol = name.rpartition(":")
+        if not colon or not path or os.path.exists(os.path.join(layout.top or os.curdir, name)):
+            path, symbol = name, ""
+        found.append(About(_from_top(layout, path), symbol))
+    return found
 
 
 def _shown(index: Index, name: str) -> Row:
