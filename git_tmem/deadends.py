@@ -7,6 +7,7 @@ a warning, so nothing here matches by resemblance.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
@@ -40,7 +41,8 @@ def undone(
     Only files that git has in the end count: what was made and thrown away was scratch. A hunk
     that brings back what was there before is the undoing, and no try.
     """
-    failures = [at for at, run in runs.items() if run.strength and run.passed is False]
+    failed_checks = (at for at, run in runs.items() if run.strength and run.passed is False)
+    failures = [at for at in failed_checks if not _never_ran(actions[at])]
     passes = [at for at, run in runs.items() if run.strength == checks.TEST and run.passed]
     discards = {at: effects.discards(actions[at].command) for at, run in runs.items() if run.writes}
     discards = {at: paths for at, paths in discards.items() if paths and not actions[at].exit_code}
@@ -57,6 +59,16 @@ def undone(
             key = (path, fingerprint(hunk)) if hunk else (path, actions[index].command)
             found[key] = Undone(index, path, hunk, int(failed))
     return tuple(sorted(found.values(), key=lambda one: (one.index, one.path)))
+
+
+def _never_ran(action: Action) -> bool:
+    """Whether the check itself could not start, which speaks against no edit."""
+    name = _NO_MODULE.search(action.output)
+    absent = name is not None and re.search(rf"-m\s+{name[1]}\b", action.command)
+    return action.exit_code in (126, 127) or bool(absent)
+
+
+_NO_MODULE = re.compile(r"No module named '?(\w+)")
 
 
 def _first(places: Sequence[int], after: int) -> float:

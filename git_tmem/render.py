@@ -41,6 +41,8 @@ _HEADER, _REPAIR, _EDIT, _COMMAND, _FILES, _REASON, _HIDDEN, _READ, _WHY, _DIFF 
 
 #: Characters shown of one text.
 _LINE = 300
+#: Dead ends shown to an agent; all are known when it is about to repeat one.
+_ENDS = 3
 #: Paths, reasons or commands in one line.
 _MANY = 12
 
@@ -153,7 +155,7 @@ def _lines(number: int, entry: Entry) -> Iterator[_Line]:
         if not hidden(outcome):
             named |= {step.command, outcome.path or step.path}
             yield from _step(place, step, outcome)
-    for end in book.dead_ends if whole else ():
+    for end in book.dead_ends[-_ENDS:] if whole else ():
         yield _Line(_REASON, f"  tried and undone: {_tried(end)}")
         yield _Line(_WHY, f"    then failed: {_data(end.failed)}: {_data(end.error)}")
     if whole or grade.name == L1_TOPOLOGY:

@@ -71,6 +71,11 @@ def test_the_symbol_is_that_of_the_lines_which_are_back() -> None:
         pytest.param([WRONG, BACK, run(PYTEST, 1, FAILED), RIGHT], id="undone before it failed"),
         pytest.param([WRONG, run("ls src/x", 2, "no such file"), BACK, RIGHT], id="no check"),
         pytest.param([RIGHT, run(PYTEST, 1, FAILED)], id="it stands"),
+        pytest.param(
+            [WRONG, run("python -m pytest", 1, "python: No module named pytest"), BACK, RIGHT],
+            id="the check is not installed",
+        ),
+        pytest.param([WRONG, run("pytest", 127, "not found"), BACK, RIGHT], id="no such program"),
         pytest.param([WRONG._replace(failed=True), run(PYTEST, 1, FAILED), RIGHT], id="rejected"),
         pytest.param(
             [RIGHT, write("try.py", "x = 1"), run("pytest try.py", 1, FAILED), run("rm try.py")],
