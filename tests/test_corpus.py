@@ -42,6 +42,9 @@ HELLO = "terminus_2-hello-world"
 #: what is kept, or which condition is not met (most edit texts and check nothing), or why the
 #: log is refused.
 OUTCOMES = {
+    "aider/chat-history-1.md": "check",
+    "aider/chat-history-2.md": "check",
+    "aider/chat-history-3.md": "no session log",  # it begins in the middle of a session
     "antigravity/fixture-brain.transcript_full.jsonl": "both",
     "antigravity/fixture-cli-small.transcript.jsonl": "check",
     "atif/fixture-openagents-login-trace.trajectory.json": "both",

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 from git_tmem.actions import Session
 from git_tmem.adapters import (
     agy,
+    aider,
     atif,
     claude_code,
     codex,
@@ -49,6 +50,7 @@ ADAPTERS: dict[str, Adapter] = {
     openhands.NAME: openhands,
     swe_agent.NAME: swe_agent,
     mini_swe_agent.NAME: mini_swe_agent,
+    aider.NAME: aider,
     generic.NAME: generic,
 }
 

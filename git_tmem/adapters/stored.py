@@ -15,7 +15,7 @@ import stat
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple, Protocol, cast
 
-from git_tmem.adapters import claude_agents, opencode_store, openhands_store
+from git_tmem.adapters import aider_store, claude_agents, opencode_store, openhands_store
 from git_tmem.errors import InputError
 
 
@@ -38,7 +38,7 @@ class Measure(NamedTuple):
     size: int
 
 
-STORES: tuple[Store, ...] = (opencode_store, openhands_store, claude_agents)
+STORES: tuple[Store, ...] = (opencode_store, openhands_store, aider_store, claude_agents)
 
 
 def open_log(location: str) -> BinaryIO:

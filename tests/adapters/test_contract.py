@@ -36,6 +36,7 @@ VALUES = st.recursive(
 
 #: Real files in an agent's folder that are no session of it: without an action, or of several.
 NO_SESSIONS = {
+    "chat-history-3.md",
     "fixture-branch.jsonl",
     "fixture-legacy-050.jsonl",
     "fixture-raw-052.jsonl",
@@ -105,7 +106,9 @@ def test_a_sample_is_known_by_its_content_and_gives_actions(agent: str, path: Pa
     check_laws(session)
     assert session.agent == agent
     assert session.damaged == 0
-    assert session.cwd == "/home/ada/app" == adapters.working_directory(str(path))
+    told = path.suffix != ".md"  # of aider's histories, where they lie tells the folder
+    assert session.cwd == ("/home/ada/app" if told else "")
+    assert adapters.working_directory(str(path)) == (session.cwd if told else str(path.parent))
     assert session == parse(data) == parse(data, agent)
 
 
