@@ -15,12 +15,15 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from git_tmem import agents, journal, mirror
+from git_tmem.adapters import glance, was_seen
 from git_tmem.errors import InputError, StoreError, TmemError
 from git_tmem.git import Layout, through_shell
+from git_tmem.history import worktrees
 from git_tmem.index import Index
 from git_tmem.install import HOOKS, hook_state, hooks_folder
 from git_tmem.repair import is_whole, repair
 from git_tmem.repo import Repository
+from git_tmem.sessions import find_sessions
 from git_tmem.store import MAIN, NOTES, RAW, Store
 
 OK = "ok"
@@ -35,6 +38,9 @@ _OLDEST = (2, 31)
 _HOOK_SECONDS = 10
 _MISLEADING = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY")
 _OWN_LOCKS = ("refs/tmem", "refs/tmem-local", "refs/notes/tmem.lock")
+
+#: Sessions whose agents' versions are looked at, the newest ones.
+_NEWEST = 20
 
 
 class Check(NamedTuple):
@@ -59,6 +65,7 @@ def examine(repository: Repository) -> Iterator[Check]:
         ("journal", _journal),
         ("index", _index),
         ("mirror", _mirror),
+        ("sessions", _sessions),
     )
     for name, check in checks:
         try:
@@ -267,3 +274,24 @@ def _mirror(repository: Repository) -> Iterator[Check]:
         yield Check("mirror", FIXED, f"{done.written} files written, {done.removed} removed")
     elif not edited:
         yield Check("mirror", OK, "it says what the store says")
+
+
+def _sessions(repository: Repository) -> Iterator[Check]:
+    """Agents of the newest sessions here whose versions nobody has read a log of: what they
+    write may have changed, which is no fault as long as captures understand it."""
+    tops = worktrees(repository.git) if repository.layout.top else []
+    strange: dict[tuple[str, str], None] = {}
+    found = find_sessions(tops, os.environ, most=_NEWEST) if tops else []
+    for log in found:
+        with contextlib.suppress(OSError, InputError):
+            session = glance(log.path)
+            if session and not was_seen(session.agent, session.version):
+                strange[session.agent, session.version] = None
+    for agent, version in strange:
+        text = f"{agent} {version} is a version never seen before;"
+        hint = "git tmem capture --verbose says what of its log is not understood"
+        yield Check("sessions", OK, f"{text} {hint}")
+    if found and not strange:
+        yield Check(
+            "sessions", OK, f"newest sessions looked at: {len(found)}, all of known versions"
+        )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO
 
@@ -105,6 +106,15 @@ def glance(location: str) -> Session | None:
     if not told.cwd:
         told = ADAPTERS[name].parse(iter(Records(io.BytesIO(start))))
     return told._replace(id=told.id or _identity(head[:_FIRST]))
+
+
+def was_seen(agent: str, version: str) -> bool:
+    """Whether real logs of this version were read when the adapter was made: versions are taken
+    for the same when their first two numbers are. True for one that tells no number, and for
+    agents whose logs tell none."""
+    tested = ADAPTERS[agent].VERSIONS
+    found = re.search(r"\d{1,9}(?:\.\d{1,9})?", version)
+    return not tested or not found or found.group() in tested
 
 
 def working_directory(location: str) -> str:

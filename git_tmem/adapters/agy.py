@@ -36,6 +36,7 @@ from git_tmem.adapters.places import entries, folder
 from git_tmem.changes import Hunk
 
 NAME = "agy"
+VERSIONS: tuple[str, ...] = ()  # the log does not tell
 
 #: Types of step that hold nothing for us.
 _IGNORED = frozenset(

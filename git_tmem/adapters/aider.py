@@ -33,6 +33,7 @@ from git_tmem.adapters.patches import clip_hunks, replaced, unified, written
 from git_tmem.changes import Hunk
 
 NAME = "aider"
+VERSIONS: tuple[str, ...] = ("0.47",)
 
 _STARTED = aider_store.STARTED
 _FENCE = re.compile(r"(`{3,})\s*([\w+#.-]*)\s*")

@@ -35,6 +35,7 @@ from git_tmem.adapters.generic import actions_of, verb_of
 from git_tmem.adapters.tasks import task_in
 
 NAME = "atif"
+VERSIONS: tuple[str, ...] = ("1.5", "1.7")
 
 _KNOWN = frozenset(
     names("notes final_metrics continued_trajectory_ref extra schema_version trajectory_id")

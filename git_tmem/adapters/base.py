@@ -32,6 +32,8 @@ _NAMES = 200
 class Adapter(Protocol):
     """An agent's log format, as a module.
 
+    ``VERSIONS`` has those, by their first one or two numbers, of whose logs real ones were read;
+    none where the log does not tell its version.
     ``detect`` tells from the first records whether the agent wrote them. ``parse`` takes
     every record with its line number and returns the session, without ``records`` and
     ``damaged``; it raises InputError only for more actions than ``ACTION_LIMIT`` and for a file
@@ -42,6 +44,7 @@ class Adapter(Protocol):
     """
 
     NAME: str
+    VERSIONS: tuple[str, ...]
 
     def detect(self, head: Sequence[Mapping[str, Any]], /) -> bool: ...
 

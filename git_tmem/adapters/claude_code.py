@@ -33,6 +33,7 @@ from git_tmem.adapters.claude_calls import action_of
 from git_tmem.adapters.claude_outcomes import answers, broken, edited, objection
 
 NAME = "claude-code"
+VERSIONS: tuple[str, ...] = ("1.0", "2.0", "2.1")
 
 #: Types of record that hold nothing for us.
 _IGNORED = frozenset(

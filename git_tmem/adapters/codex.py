@@ -33,6 +33,7 @@ from git_tmem.adapters.codex_tools import TOOLS, arguments, opaque
 from git_tmem.adapters.places import entries, folder
 
 NAME = "codex"
+VERSIONS: tuple[str, ...] = ("0.99", "0.121", "0.126", "0.140", "0.142", "0.146")
 
 #: Types of record, of item and of event that hold nothing for us.
 _IGNORED = frozenset(

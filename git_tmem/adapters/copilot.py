@@ -33,6 +33,7 @@ from git_tmem.adapters.patches import parse_patch, replaced, unified, written
 from git_tmem.adapters.places import entries, folder
 
 NAME = "copilot"
+VERSIONS: tuple[str, ...] = ("1.0",)
 
 #: Families of events that hold nothing for us, apart from those handled below.
 _IGNORED = frozenset(

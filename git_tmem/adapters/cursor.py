@@ -31,6 +31,7 @@ from git_tmem.adapters.patches import parse_patch, replaced, written
 from git_tmem.adapters.places import entries, folder, spellings
 
 NAME = "cursor"
+VERSIONS: tuple[str, ...] = ()  # the log does not tell
 
 #: What stands where the agent's words were taken out.
 _HIDDEN = "[REDACTED]"

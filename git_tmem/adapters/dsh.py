@@ -34,6 +34,7 @@ from git_tmem.adapters.base import (
 from git_tmem.adapters.patches import clip_hunks, parse_patch, replaced, written
 
 NAME = "dsh"
+VERSIONS: tuple[str, ...] = ("0", "3", "4")
 
 #: Families of events that hold nothing for us, apart from those handled below.
 _IGNORED = frozenset(

@@ -39,6 +39,7 @@ from git_tmem.adapters.patches import replaced, unified, written
 from git_tmem.adapters.places import entries, folder, spellings
 
 NAME = "gemini"
+VERSIONS: tuple[str, ...] = ()  # the log does not tell
 
 _HEADER = frozenset(
     names("directories kind lastUpdated memoryScratchpad projectHash sessionId startTime summary")

@@ -69,6 +69,7 @@ from git_tmem.adapters.patches import clip_hunks, parse_patch, replaced, unified
 from git_tmem.changes import Hunk
 
 NAME = "generic"
+VERSIONS: tuple[str, ...] = ()  # the log does not tell
 
 _SAY = "say"
 _THINK = "think"

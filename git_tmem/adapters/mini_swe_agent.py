@@ -35,6 +35,7 @@ from git_tmem.adapters.places import folder
 from git_tmem.adapters.tasks import task_in
 
 NAME = "mini-swe-agent"
+VERSIONS: tuple[str, ...] = ("1.15",)
 
 _KNOWN = frozenset(("info", "trajectory_format", "instance_id"))
 _BLOCK = re.compile(r"```(?:bash|sh|mswea_bash_command)[ \t]*\n(.*?)\n?```", re.DOTALL)

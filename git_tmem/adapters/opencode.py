@@ -32,6 +32,7 @@ from git_tmem.adapters.opencode_store import find_logs as find_logs
 from git_tmem.adapters.patches import clip_hunks, parse_patch, replaced, unified, written
 
 NAME = "opencode"
+VERSIONS: tuple[str, ...] = ("1.0", "1.2", "1.3")
 
 #: Types of part that hold nothing for us.
 _IGNORED = frozenset(names("agent file patch retry snapshot step-finish subtask"))

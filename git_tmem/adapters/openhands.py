@@ -36,6 +36,7 @@ from git_tmem.changes import hunk_of
 from git_tmem.errors import InputError
 
 NAME = "openhands"
+VERSIONS: tuple[str, ...] = ("0.46", "0.58")
 
 _SOURCES = frozenset(names("user agent environment hook"))
 #: Events of V0 that hold nothing for us, apart from those handled below.

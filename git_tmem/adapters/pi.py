@@ -35,6 +35,7 @@ from git_tmem.adapters.places import entries, folder, spellings
 from git_tmem.errors import InputError
 
 NAME = "pi"
+VERSIONS: tuple[str, ...] = ("1", "3")
 
 #: Types of entry and roles that hold nothing for us.
 _IGNORED = frozenset(

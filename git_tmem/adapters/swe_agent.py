@@ -34,6 +34,7 @@ from git_tmem.adapters.tasks import task_in
 from git_tmem.changes import Hunk, hunk_of
 
 NAME = "swe-agent"
+VERSIONS: tuple[str, ...] = ("1.0",)
 
 _KNOWN = frozenset(names("environment replay_config"))
 #: How the output of an edit begins that was not done.

@@ -19,6 +19,7 @@ def command(as_json: bool) -> int:
     Each line is ok, fixed, or needs you with what to do. A store that cannot be read is put
     back from its reflog, the journal, the index and the mirror; what was forgotten stays
     forgotten. Locks of our own refs go when they are older than 10 minutes, others never.
+    Versions of agents whose logs were never seen are named; that is no fault by itself.
     The exit status is 1 when something needs you.
 
     \b
