@@ -26,6 +26,7 @@ HEAD_RECORDS = 20
 HEAD_BYTES = 64 << 10
 #: A document of up to so many bytes is parsed as a whole, several times faster than in parts.
 WHOLE = 8 << 20
+_PIECE = 256 << 10
 #: Blank lines before the first that is none; more are no log.
 BLANK_LINES = 1_000
 
@@ -50,6 +51,7 @@ class Records:
         self.count = 0
         self.damaged = 0
         self._size = 0
+        self._by_lines = True
         self._head: list[tuple[int, Record]] = []
         self._rest = self._read(stream)
 
@@ -66,12 +68,13 @@ class Records:
         return chain(self._head, self._rest)
 
     def _read(self, stream: BinaryIO) -> Iterator[tuple[int, Record]]:
-        lines = _lines(stream)
+        lines = _lines(stream, lambda: self._by_lines)
         start = list(islice(_until_text(lines), BLANK_LINES))
         first = start[-1].strip() if start else b""
         if first.startswith(b"# "):
             yield from self._text(chain(start, lines))
         elif first == b"{" or first.startswith(b"["):
+            self._by_lines = False  # a document's lines mean nothing
             yield from self._document(chain(start, lines))
         else:
             yield from self._json_lines(start, lines)
@@ -168,8 +171,9 @@ def parse_record(line: bytes) -> Record | None:
     return record if end == len(text) and isinstance(record, dict) else None
 
 
-def _lines(stream: BinaryIO) -> Iterator[bytes]:
-    """Lines with their ends; an empty one stands for what cannot be read as a line."""
+def _lines(stream: BinaryIO, wanted: Callable[[], bool]) -> Iterator[bytes]:
+    """Lines with their ends, and larger pieces as soon as lines are not wanted any more; an
+    empty one stands for what cannot be read as a line."""
     start = stream.read(len(_ZSTD))
     if start == _ZSTD:
         yield from _zstd_lines(_Joined(start, stream))
@@ -177,8 +181,10 @@ def _lines(stream: BinaryIO) -> Iterator[bytes]:
     # The four bytes may already hold line ends, as in "{}\n{".
     first = (start + _limited(stream.readline)).removeprefix(b"\xef\xbb\xbf")
     yield from io.BytesIO(first)
-    while line := _limited(stream.readline):
+    while wanted() and (line := _limited(stream.readline)):
         yield line
+    while not wanted() and (piece := stream.read(_PIECE)):
+        yield piece
 
 
 def _zstd_lines(stream: _Joined) -> Iterator[bytes]:

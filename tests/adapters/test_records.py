@@ -165,7 +165,7 @@ def test_a_document_is_held_one_element_at_a_time(monkeypatch: pytest.MonkeyPatc
         left = 400
 
         def read(self, size: int = -1) -> bytes:
-            return b'{\n"'
+            return b'{\n"' if self.left == 400 else self.readline()
 
         def readline(self, size: int | None = -1) -> bytes:
             self.left -= 1
