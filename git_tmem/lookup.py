@@ -63,14 +63,24 @@ class Answer(NamedTuple):
 
 
 def lookup(
-    index: Index, query: Query, view: Any, skip: Iterable[str] = (), channel: str = ""
+    index: Index,
+    query: Query,
+    view: Any,
+    skip: Iterable[str] = (),
+    channel: str = "",
+    unasked: bool = False,
 ) -> Answer:
     """Find, check, grade, cut and render. Reads only; ``view`` is a work tree or a revision.
 
     Records whose id is in ``skip`` are left out, and with a ``channel`` those it did not find.
+    ``unasked`` is for where nobody asked: then a record must be surer to be right.
     """
     hits = find(index, query)
-    passing = [hit for hit in hits if hit.passes and (not channel or channel in hit.channels)]
+    passing = [
+        hit
+        for hit in hits
+        if (hit.speaks if unasked else hit.passes) and (not channel or channel in hit.channels)
+    ]
     limit = max(0, min(query.limit, MOST))
     considered: list[Memory] = []
     shown: list[Memory] = []

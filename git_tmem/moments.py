@@ -129,8 +129,10 @@ def _turn(layout: Layout, event: Event, told: Told, budget: int) -> Iterable[str
             yield render.notice([said], new, budget)
         told.tip = tip
         if event.prompt.strip():
-            query = Query(event.prompt[:_TEXT], budget=budget)
-            yield from _found(index, layout, told, query)
+            # Nobody asked: one memory at most, and only a sure one. A card of the files that the
+            # agent then touches follows at the touch.
+            query = Query(event.prompt[:_TEXT], limit=1, budget=budget)
+            yield from _found(index, layout, told, query, unasked=True)
 
 
 def _before(layout: Layout, event: Event, told: Told, budget: int) -> Iterable[str]:
@@ -145,11 +147,13 @@ def _before(layout: Layout, event: Event, told: Told, budget: int) -> Iterable[s
         yield from _found(index, layout, told, Query(files=tuple(paths[:20]), budget=budget))
 
 
-def _found(index: Index, layout: Layout, told: Told, query: Query) -> Iterable[str]:
+def _found(
+    index: Index, layout: Layout, told: Told, query: Query, unasked: bool = False
+) -> Iterable[str]:
     from git_tmem.lookup import lookup
     from git_tmem.worktree import WorktreeView
 
-    answer = lookup(index, query, WorktreeView(layout), skip=told.shown)
+    answer = lookup(index, query, WorktreeView(layout), skip=told.shown, unasked=unasked)
     if answer.text:
         shown = [memory for memory in answer.shown if memory.abbrev in answer.text]
         told.shown += [memory.row.id for memory in shown]
