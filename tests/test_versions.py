@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,7 @@ import pytest
 from git_tmem import adapters
 from git_tmem.doctor import OK, examine
 from git_tmem.repo import Repository
+from tests.adapters.samples import DATA
 from tests.test_places import keep
 
 
@@ -53,3 +57,24 @@ def test_doctor_names_versions_never_seen_and_is_content_all_the_same(
     path.write_text(text.replace('"version":3', '"version":77', 1), encoding="utf-8")
     (text,) = findings(repo)
     assert text.startswith("pi v77 is a version never seen before; git tmem capture --verbose")
+
+
+def test_capture_says_on_request_what_it_did_not_understand(repo: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    text = (DATA / "openhands" / "v1.jsonl").read_text("utf-8").replace("/home/ada/app", str(repo))
+    event = '{"id": "z", "source": "agent", "kind": "NovaEvent"}\n'
+    log.write_text(f"{text}{event}{event}torn\n", encoding="utf-8")
+    told = [
+        subprocess.run(
+            [sys.executable, "-m", "git_tmem", "capture", "--session", str(log), *more],
+            cwd=repo,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parent.parent)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for more in ([], ["--verbose"])
+    ]
+    assert "not understood" not in told[0]
+    assert "not understood: NovaEvent (2)" in told[1]
+    assert "not understood: damaged lines (1)" in told[1]

@@ -179,7 +179,7 @@ class _Reading:
         self.end()
         self._forget()
         self._open = False
-        self.trace.id = self.trace.id or moment
+        self.trace.id = self.trace.id or aider_store.identity(moment)
         self._time = epoch(moment)
 
     def _forget(self) -> None:

@@ -35,6 +35,12 @@ class _Part(NamedTuple):
     used: bool
 
 
+def identity(moment: str) -> str:
+    """The id of a session that began at this time: its digits, the first twelve of which, as ids
+    are shown, tell the minute."""
+    return re.sub(r"\D", "", moment)
+
+
 def locations(path: str) -> Iterator[str]:
     """The locations of the sessions in a history, of which nothing was said in some; none when
     it cannot be read."""
@@ -118,7 +124,7 @@ def _parts(path: str, changed: int, size: int) -> tuple[_Part, ...]:
 
 
 def _read(path: str, parts: list[_Part]) -> Iterator[bytes]:
-    told = {"id": parts[0].name.replace("T", " "), "cwd": os.path.dirname(os.path.abspath(path))}
+    told = {"id": identity(parts[0].name), "cwd": os.path.dirname(os.path.abspath(path))}
     yield json.dumps({"aider": told}).encode() + b"\n"
     with open(path, "rb") as stream:
         for part in parts:

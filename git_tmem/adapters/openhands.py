@@ -78,12 +78,12 @@ def _events(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _is_old(event: Mapping[str, Any]) -> bool:
     named = isinstance(event.get("action"), str) or isinstance(event.get("observation"), str)
     held = isinstance(event.get("args"), dict) or isinstance(event.get("extras"), dict)
-    return named and held and event.get("source") in _SOURCES
+    return named and held and string(event.get("source")) in _SOURCES
 
 
 def _is_new(event: Mapping[str, Any]) -> bool:
     kind = string(event.get("kind"))
-    return event.get("source") in _SOURCES and (
+    return string(event.get("source")) in _SOURCES and (
         kind.endswith("Event") or kind in ("Condensation", "UserRejectObservation")
     )
 

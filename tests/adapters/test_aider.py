@@ -48,7 +48,7 @@ def test_a_history_tells_what_was_done() -> None:
         (READ, "README.md"),
         (PROMPT, "what does total count?"),
     ]
-    assert (session.id, session.version) == ("2026-02-03 10:00:00", "0.49.0")
+    assert (session.id, session.version) == ("20260203100000", "0.49.0")
     assert session.started == 1_770_112_800
 
 
@@ -105,7 +105,7 @@ def test_each_session_of_a_history_is_found_in_the_folder_it_lies_in(tmp_path: P
     last, first = (opened(log.path) for log in found)
     assert [len(first.actions), len(last.actions)] == [8, 1]
     assert first.cwd == last.cwd == str(tmp_path)
-    assert (first.id, last.id) == ("2026-02-03 10:00:00", "2026-02-03 11:30:00")
+    assert (first.id, last.id) == ("20260203100000", "20260203113000")
     assert find_sessions([str(tmp_path / "other")], {}, "aider") == []
 
 

@@ -116,6 +116,11 @@ def test_events_and_tools_nobody_knows_are_counted() -> None:
     assert [action.kind for action in session.actions[-3:]] == [OTHER] * 3
 
 
+def test_a_source_that_is_no_word_makes_no_event() -> None:
+    assert not openhands.detect([{"source": [], "action": "run", "args": {}}])
+    assert not openhands.detect([{"source": {}, "kind": "MessageEvent"}])
+
+
 def keep(folder: Path, events: list[dict[str, Any]], form: str) -> Path:
     """Keep events as OpenHands does, a file for each."""
     (folder / "events").mkdir(parents=True)
