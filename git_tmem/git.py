@@ -233,28 +233,35 @@ def _attempt_within(
         given.write(data)
         given.seek(0)
         child = subprocess.Popen(command, stdin=given, stdout=out, stderr=err, env=env)
-        try:
-            child.wait(timeout)
-        except subprocess.TimeoutExpired:
+        if not _ended_within(timeout, child):
             return 124, b"", b"no answer within the time limit"
-        finally:
-            _end(child)
         out.seek(0)
         err.seek(0)
         return child.returncode, out.read(), err.read()
 
 
-def _end(child: subprocess.Popen[bytes]) -> None:
-    """End a git that still runs: first so that it ends its helpers, then for good."""
-    import subprocess
+def _ended_within(timeout: float, child: subprocess.Popen[bytes]) -> bool:
+    """Wait for a process; past the limit it is told to end, so that it ends its helpers, and
+    then killed. A timer does that, because waiting with a limit would poll."""
+    import threading
 
-    if child.poll() is None:
+    over, late = threading.Event(), threading.Event()
+
+    def stop() -> None:
+        late.set()
         child.terminate()
-        try:
-            child.wait(_GRACE)
-        except subprocess.TimeoutExpired:
+        if not over.wait(_GRACE):
             child.kill()
-            child.wait()
+
+    timer = threading.Timer(timeout, stop)
+    timer.daemon = True
+    timer.start()
+    try:
+        child.wait()
+    finally:
+        over.set()
+        timer.cancel()
+    return not late.is_set()
 
 
 def through_shell(line: str, folder: str, data: bytes, timeout: float) -> tuple[int, bytes, bytes]:

@@ -12,7 +12,7 @@ import os
 import random
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from git_tmem import merge, rewrite, schema, trust
@@ -329,6 +329,8 @@ def check_entry(path: str, data: bytes) -> None:
 
 
 def _merge_notes(repository: Repository, theirs: str) -> None:
+    """Take over notes. Where one side has all of the other's, what must not be there (lines of
+    forgotten records) is taken out on top of that side alone: the same commit in every clone."""
     store = Store(repository)
     paths = _ids(repository, store.tip())
     denied = _denied(paths)
@@ -337,47 +339,72 @@ def _merge_notes(repository: Repository, theirs: str) -> None:
     with store.lock():
         for _ in range(_ROUNDS * 4):
             old = repository.ref(NOTES)
-            if old and _is_ancestor(repository.git, theirs, old):
-                return
-            edits = _note_edits(repository, old, theirs, dead)
-            base = repository.tree_of(old) if old else repository.empty_tree
-            tree = repository.edit_tree(base, edits)
-            ahead = not old or _is_ancestor(repository.git, old, theirs)
-            if _reaches(repository.git, denied, theirs, old):
-                moved = _move_alone(store, NOTES, old, old, tree)
-            elif _reaches(repository.git, denied, old, theirs):
-                moved = _move_alone(store, NOTES, old, theirs, tree)
-            elif ahead and tree == repository.tree_of(theirs):
-                moved = repository.move_ref(NOTES, old, theirs, "tmem: fetch")
+            base, other, alone = _sides(repository.git, denied, old, theirs)
+            before = repository.tree_of(base) if base else repository.empty_tree
+            tree = repository.edit_tree(before, _note_edits(repository, old, base, other, dead))
+            if alone:
+                moved = _move_alone(store, NOTES, old, base, tree)
+            elif other or tree != before:
+                moved = store.publish_merge(NOTES, old, base, tree, other)
             else:
-                moved = store.publish_merge(NOTES, old, old, tree, theirs)
+                moved = base == old or repository.move_ref(NOTES, old, base, "tmem: fetch")
             if moved:
                 return
             time.sleep(random.uniform(0.002, 0.05))  # noqa: S311
     raise RemoteError("the local notes are being changed by others", "try again")
 
 
+def _sides(git: Git, denied: set[str], old: str, theirs: str) -> tuple[str, str, bool]:
+    """Which commit of notes to build on, which to add ('' for none), and whether the history of
+    the latter must stay behind, because something in it was purged."""
+    if _reaches(git, denied, theirs, old):
+        return old, theirs, True
+    if _reaches(git, denied, old, theirs):
+        return theirs, old, True
+    if not old or _is_ancestor(git, old, theirs):
+        return theirs, "", False
+    return old, "" if _is_ancestor(git, theirs, old) else theirs, False
+
+
 def _note_edits(
-    repository: Repository, old: str, theirs: str, dead: Iterable[str]
+    repository: Repository, old: str, base: str, other: str, dead: Sequence[str]
 ) -> dict[str, str]:
-    """Blobs to put so that every note has the lines of both sides; paths lose git's fan-out."""
-    ours = {path.replace("/", ""): (path, oid) for path, oid in _ids(repository, old).items()}
-    other = {path.replace("/", ""): oid for path, oid in _ids(repository, theirs).items()}
-    differing = {
-        commit: oid
-        for commit, oid in other.items()
-        if re.fullmatch(r"[0-9a-f]{40,64}", commit) and ours.get(commit, ("", ""))[1] != oid
-    }
-    mine = [(commit, ours[commit][1]) for commit in differing if commit in ours]
-    texts = dict(repository.git.blobs(mine, merge.SIZE_LIMIT))
-    edits = {}
-    for commit, data in repository.git.blobs(list(differing.items()), merge.SIZE_LIMIT):
-        lines = [line for line in _lines(data) if _NOTE_LINE.fullmatch(line)]
-        merged = merge.merge_lines(_lines(texts.get(commit, b"")), lines, dead)
-        text = "".join(f"{line}\n" for line in merged)
-        path = ours[commit][0] if commit in ours else f"{commit[:2]}/{commit[2:]}"
-        edits[path] = repository.write_blob(text.encode()) if text else ""
+    """Edits of the tree of ``base``: every note gets the lines of ``other``, none has lines of
+    the dead, and what ``old`` does not have is checked, for it comes from others."""
+    known, ours, more = (_notes_of(repository, commit) for commit in (old, base, other))
+    theirs = {name: oid for name, (_, oid) in more.items() if ours.get(name, ("", ""))[1] != oid}
+    mine = {name: oid for name, (_, oid) in ours.items()}
+    fresh = {name for name in mine if known.get(name, ("", ""))[1] != mine[name]}
+    looked = sorted(set(mine) if dead else fresh | (set(mine) & set(theirs)))
+    read = repository.git.blobs
+    texts = dict(read([(name, mine[name]) for name in looked], merge.SIZE_LIMIT))
+    added = dict(read(list(theirs.items()), merge.SIZE_LIMIT))
+    junk = set(_ids(repository, base)) - {path for path, _ in ours.values()}
+    edits = dict.fromkeys(junk, "")
+    for name in sorted({*looked, *theirs}):
+        lines = _lines(texts.get(name, b""))
+        lines = _good(lines) if name in fresh else lines
+        merged = merge.merge_lines(lines, _good(_lines(added.get(name, b""))), dead)
+        text = "".join(f"{line}\n" for line in merged).encode()
+        if text != texts.get(name, b""):
+            path = ours[name][0] if name in ours else f"{name[:2]}/{name[2:]}"
+            edits[path] = repository.write_blob(text) if text else ""
     return edits
+
+
+def _notes_of(repository: Repository, commit: str) -> dict[str, tuple[str, str]]:
+    """The notes of a commit of notes: annotated commit -> (path, blob id)."""
+    files = repository.files(repository.tree_of(commit)) if commit else {}
+    named = ((path.replace("/", ""), path, mode, oid) for path, (mode, oid) in files.items())
+    return {
+        name: (path, oid)
+        for name, path, mode, oid in named
+        if mode == 0o100644 and re.fullmatch(r"[0-9a-f]{40,64}", name)
+    }
+
+
+def _good(lines: Iterable[str]) -> list[str]:
+    return [line for line in lines if _NOTE_LINE.fullmatch(line)]
 
 
 def push(repository: Repository, remote: str, limits: Limits = _PATIENT) -> Pushed:

@@ -7,8 +7,11 @@ which is quicker than to clone anew.
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +25,7 @@ from tests.samples import document
 
 _GROUPS = 10
 _SCHEDULES = 10
-_STEPS = 12
+_STEPS = 8
 
 
 class Clone(NamedTuple):
@@ -34,11 +37,15 @@ class Clone(NamedTuple):
 
 
 @pytest.fixture
-def bare(repo: Path, tmp_path: Path) -> Path:
-    run_git(tmp_path, "clone", "-q", "--bare", str(repo), "bare.git")
-    for number in range(5):
-        run_git(tmp_path, "clone", "-q", f"file://{tmp_path}/bare.git", f"clone{number}")
-    return tmp_path / "bare.git"
+def bare(repo: Path) -> Iterator[Path]:
+    """A bare repository and its clones, in memory where that can be: disks are tried elsewhere."""
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=memory) as name:
+        folder = Path(name)
+        run_git(folder, "clone", "-q", "--bare", str(repo), "bare.git")
+        for number in range(5):
+            run_git(folder, "clone", "-q", f"file://{folder}/bare.git", f"clone{number}")
+        yield folder / "bare.git"
 
 
 @pytest.mark.parametrize("group", range(_GROUPS))
