@@ -295,10 +295,15 @@ def _usable(
             continue
         if merge.PURGED_PATH.fullmatch(path) and (mode, oid) == (0o100644, empty):
             usable[path] = oid
-        elif merge.RECORD_PATH.fullmatch(path) and mode == 0o100644 and len(fresh) < _MOST:
+        elif merge.RECORD_PATH.fullmatch(path) and mode == 0o100644:
             fresh.append((path, oid))
         else:
             refused.append((path, "no name or mode of a record"))
+    if len(fresh) > _MOST:  # to take a part would take the rest out for everybody
+        raise RemoteError(
+            f"{len(fresh)} new records at once, more than the {_MOST} that are taken",
+            "nothing was changed here; ask whoever pushed them",
+        )
     for path, data in git.blobs(fresh, merge.SIZE_LIMIT):
         try:
             check_entry(path, data)

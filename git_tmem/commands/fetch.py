@@ -60,6 +60,8 @@ def _is_bundle(repository: Repository, source: str) -> bool:
     return False
 
 
+#: Refused entries that are named one by one.
+_NAMED = 100
 #: What is said of records that no lookup shows yet, after their number.
 WAITING = "waiting for review: git tmem list --untrusted"
 
@@ -82,8 +84,10 @@ def report(remote: str, merged: Merged) -> None:
     """Say what a merge brought."""
     taken = f", {count(merged.removed, 'record')} forgotten by others" if merged.removed else ""
     say(f"{count(merged.added, 'new record')} from {remote}{taken}")
-    for path, reason in merged.refused:
-        say(f"refused {path}: {reason}", "yellow", error=True)
+    for path, reason in merged.refused[:_NAMED]:
+        say(f"refused {path[:200]}: {reason}", "yellow", error=True)
+    if len(merged.refused) > _NAMED:
+        say(f"refused {len(merged.refused) - _NAMED} more", "yellow", error=True)
     if merged.tainted:
         say(
             f"{remote} still holds what was purged here; its records were taken, that was not;"
