@@ -228,7 +228,8 @@ def _merge_main(repository: Repository, theirs: str) -> Merged:
             ours = _ids(repository, old)
             usable, refused = _usable(repository.git, their_files, ours)
             union = merge.merge_trees(ours, usable)
-            if _advance(store, old, theirs, ours, union, clean=not refused):
+            whole = not refused and union.keys() <= their_files.keys()
+            if _advance(store, old, theirs, ours, union, clean=whole):
                 added = [path for path in union if path.startswith("mem/") and path not in ours]
                 taken = [path for path in ours if path not in union]
                 return Merged(len(added), len(taken), refused)

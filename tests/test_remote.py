@@ -184,6 +184,26 @@ def test_an_emptied_remote_loses_nothing_here_and_is_filled_again(clones: list[P
     assert fetch(bob).added == 1
 
 
+def test_a_record_taken_out_without_a_tombstone_stays_here_and_goes_back(
+    clones: list[Path],
+) -> None:
+    ada, bob, _ = clones
+    (record,) = put(ada, "cart")
+    push(ada)
+    fetch(bob)
+    tree = run_git(bob, "mktree", "--missing", check=False)  # nothing at all in it
+    parent = tip(bob)
+    commit = run_git(bob, "commit-tree", tree, "-p", parent, "-m", "all out")
+    run_git(bob, "push", "-q", "origin", f"{commit}:{MAIN}")
+    assert fetch(ada) == remote.Merged(0, 0, ())
+    assert titles(ada) == {"cart"}
+    assert push(ada).records == 1
+    run_git(bob, "update-ref", "-d", MAIN)
+    assert fetch(bob).added == 1
+    with Repository.open(str(bob)) as repository:
+        assert Store(repository).put(document("cart")).id == record
+
+
 def test_unrelated_stores_are_united(clones: list[Path]) -> None:
     ada, bob, _ = clones
     put(ada, "cart")
