@@ -12,10 +12,10 @@ import os
 import random
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
-from git_tmem import merge, rewrite, schema, trust
+from git_tmem import hooklog, merge, repair, rewrite, schema, trust
 from git_tmem.errors import InputError, NothingFound, RemoteError, StoreError, TmemError
 from git_tmem.git import Git, environment
 from git_tmem.playbook import record_id
@@ -23,6 +23,7 @@ from git_tmem.render import plain
 from git_tmem.repo import NOBODY, Repository
 from git_tmem.store import MAIN, NOTES, Store
 
+T = TypeVar("T")
 TRACKING = "refs/tmem-remote"
 _UNPACKED = "refs/tmem-bundle"
 #: What origins say of records that came in a bundle; no remote can have a space in its name.
@@ -93,6 +94,31 @@ def default_remote(git: Git) -> str:
 def fetch(repository: Repository, remote: str, limits: Limits = _PATIENT) -> Merged:
     """Fetch a remote's records and merge them. Raises RemoteError when it does not answer."""
     check_remote(repository.git, remote)
+    return _repairing(repository, lambda: _fetch(repository, remote, limits))
+
+
+def _repairing(repository: Repository, work: Callable[[], T]) -> T:
+    """Do it; when it fails and something of ours here is damaged, repair that and do it again."""
+    try:
+        return work()
+    except (StoreError, RemoteError):
+        if not _repaired(Store(repository)):
+            raise
+    return work()
+
+
+def _repaired(store: Store) -> bool:
+    done = False
+    with store.lock():
+        for ref in (MAIN, NOTES):
+            tip = store.repository.ref(ref)
+            if tip and not repair.is_whole(store.repository.git, tip):
+                hooklog.write(store.repository.layout, repair.repair(store, ref).describe())
+                done = True
+    return done
+
+
+def _fetch(repository: Repository, remote: str, limits: Limits) -> Merged:
     asked = _fetching(remote, f"{TRACKING}/{remote}")
     status, _, error = _online(repository.git, asked, limits)
     if status != 0:
@@ -419,6 +445,10 @@ def push(repository: Repository, remote: str, limits: Limits = _PATIENT) -> Push
     Raises RemoteError, naming how many records stay unpublished, when that does not succeed.
     """
     check_remote(repository.git, remote)
+    return _repairing(repository, lambda: _push(repository, remote, limits))
+
+
+def _push(repository: Repository, remote: str, limits: Limits) -> Pushed:
     for attempt in range(_ROUNDS):
         tips = {ref: tip for ref in (MAIN, NOTES) if (tip := repository.ref(ref))}
         if MAIN not in tips:

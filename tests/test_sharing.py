@@ -313,3 +313,15 @@ def test_a_push_neither_waits_for_nor_fails_with_what_it_starts(
     on_path.unlink()  # the program gone altogether
     run_git(ada, "push", "-q", "origin", "HEAD:refs/heads/newer")
     assert "refs/heads/newer" in refs(tmp_path / "bare.git")
+
+
+def test_what_git_pruned_under_a_writer_is_repaired_by_the_push_that_meets_it(
+    clones: list[Path],
+) -> None:
+    ada, bob, _ = clones
+    (record,) = put(ada, "cart")
+    oid = run_git(ada, "rev-parse", f"{MAIN}:mem/{record[:2]}/{record}.json")
+    (ada / ".git" / "objects" / oid[:2] / oid[2:]).unlink()
+    assert push(ada).records == 1
+    assert fetch(bob).added == 1
+    assert titles(bob) == {"cart"}
