@@ -99,7 +99,7 @@ def put_all(folder: Path, records: list[bytes]) -> None:
         for data in records:
             name = record_id(data)
             edits[f"mem/{name[:2]}/{name}.json"] = repository.write_blob(data)
-        Store(repository)._publish(MAIN, lambda _: edits, "records\n")
+        Store(repository).publish(MAIN, lambda _: edits, "records\n")
 
 
 def objects_size(folder: Path) -> int:

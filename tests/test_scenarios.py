@@ -49,7 +49,7 @@ def filled(folder: Path, count: int) -> list[str]:
         edits = {
             f"mem/{name[:2]}/{name}.json": repository.write_blob(one) for name, one in blobs.items()
         }
-        Store(repository)._publish(MAIN, lambda _: edits, "records\n")
+        Store(repository).publish(MAIN, lambda _: edits, "records\n")
     return list(blobs)
 
 
