@@ -51,6 +51,10 @@ def find(repository: Repository, index: Index, name: str) -> list[Past]:
         except InputError:
             if index.by_prefix(name.lower()) or not _is_commit(repository, name):
                 raise
+    elif not _is_commit(repository, name):
+        raise InputError(
+            f"{name!r} is no id of a record, and names no commit here", "see: git tmem list"
+        )
     found = [_any(repository, index, record) for record in _of_commit(repository, name)]
     if not found:
         raise NothingFound(f"no record was made for {name}", f"why: git tmem audit -1 {name}")

@@ -15,9 +15,10 @@ from git_tmem.index import Index
 from git_tmem.repo import NOBODY
 from git_tmem.store import RAW, Store
 
-#: Bytes of text kept, before compression, and days since the work ended.
+#: Bytes of text kept, before compression, and days since the work ended. No limit of days: a
+#: log of long ago may be captured today, and what was asked for just now is not to go at once.
 SIZE = 256 << 20
-DAYS = 90
+DAYS = 0
 _TRIES = 20
 
 

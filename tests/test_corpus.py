@@ -83,7 +83,7 @@ OUTCOMES = {
     "mini-swe-agent/django__django-13569.traj.json": "both",
     "mini-swe-agent/django__django-14672.traj.json": "both",
     "mini-swe-agent/pytest-dev__pytest-5840.traj.json": "edit",
-    "mini-swe-agent/pytest-dev__pytest-7236.traj.json": "both",
+    "mini-swe-agent/pytest-dev__pytest-7236.traj.json": "edit",
     "mini-swe-agent/pytest-dev__pytest-7432.traj.json": "both",
     "mini-swe-agent/sphinx-doc__sphinx-8475.traj.json": "edit",
     "mini-swe-agent/sphinx-doc__sphinx-9673.traj.json": "edit",
