@@ -1,10 +1,13 @@
 """Symbols of a source file, by its language.
 
-A language is one line in ``SUFFIXES``. Python and headings have a module of their own; the
-others are found by their blocks. Text of any other kind has no symbols.
+A language is one line in ``SUFFIXES``. Python and headings have a module of their own; others
+are read by the trees of the ``languages`` extra where it is installed, and else found by their
+blocks. Text of any other kind has no symbols.
 """
 
 from __future__ import annotations
+
+import contextlib
 
 from git_tmem.languages.base import Symbol
 
@@ -36,33 +39,43 @@ SUFFIXES = {
 }
 
 
-def symbols(path: str, source: str) -> tuple[Symbol, ...]:
+def symbols(path: str, source: str, scheme: str = "") -> tuple[Symbol, ...]:
     """The symbols of a file in order of their first line; () for text that has none, or that
     is longer than ``SOURCE_LIMIT``.
 
-    Never raises: what its own language cannot parse is given to the block finder, whose
-    fingerprints have another scheme.
+    With the scheme of an older fingerprint they are found in that way, if it is at hand. Never
+    raises: what its own language cannot parse is given to the block finder, whose fingerprints
+    have another scheme.
     """
     stem, _, suffix = path.rpartition("/")[2].rpartition(".")
-    language = SUFFIXES.get(suffix.lower(), "") if stem else ""
-    if len(source) > SOURCE_LIMIT:
+    suffix = suffix.lower()
+    language = SUFFIXES.get(suffix, "") if stem else ""
+    if len(source) > SOURCE_LIMIT or not language:
         return ()
     text = source.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
-    return tuple(_find(language, text)) if language else ()
-
-
-def _find(language: str, text: str) -> list[Symbol]:
     if language in ("markdown", "restructuredtext"):
         from git_tmem.languages import headings
 
-        return headings.find(text, language)
+        return tuple(headings.find(text, language))
+    from git_tmem.languages import blocks
+
+    if scheme != blocks.SCHEME:
+        with contextlib.suppress(*_UNREADABLE):
+            return _parsed(language, suffix, text)
+    return tuple(blocks.find(text, language))
+
+
+#: Half-edited, of another version, deeper than the parser goes, or without its wheel.
+_UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError, ImportError)
+
+
+def _parsed(language: str, suffix: str, text: str) -> tuple[Symbol, ...]:
     if language == "python":
         from git_tmem.languages import python
 
-        try:
-            return list(python.symbols(text))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            pass  # half-edited, of another version, or deeper than the parser goes
-    from git_tmem.languages import blocks
+        return tuple(python.symbols(text))
+    from git_tmem.languages import trees
 
-    return blocks.find(text, language)
+    if suffix not in trees.GRAMMARS:
+        raise ImportError(f"no grammar reads .{suffix}")
+    return tuple(trees.find(text, suffix))

@@ -69,7 +69,7 @@ class CachedView:
         self._data: dict[str, bytes | None] = {}
         self._folders: dict[str, bool] = {}
         self._found: dict[str, list[str]] = {}
-        self._symbols: dict[str, dict[str, list[Symbol]]] = {}
+        self._symbols: dict[tuple[str, str], dict[str, list[Symbol]]] = {}
 
     def blob(self, path: str) -> str | None:
         """As ``TreeView.blob``."""
@@ -99,19 +99,21 @@ class CachedView:
             self._found[blob_id] = self._view.find(blob_id)
         return self._found[blob_id]
 
-    def symbols(self, path: str) -> dict[str, list[Symbol]]:
-        """Symbols of a file by name. Raises Unknowable when it is no readable source."""
-        if path not in self._symbols:
+    def symbols(self, path: str, scheme: str = "") -> dict[str, list[Symbol]]:
+        """Symbols of a file by name, found in the way of a scheme if one is given. Raises
+        Unknowable when it is no readable source."""
+        key = path, scheme
+        if key not in self._symbols:
             from git_tmem import languages  # a tree where nothing changed parses nothing
 
             data = self.read(path)
             if data is None or len(data) > languages.SOURCE_LIMIT:
                 raise Unknowable("it is a link, or too long to be source")
             named: dict[str, list[Symbol]] = {}
-            for symbol in languages.symbols(path, data.decode("utf-8", "replace")):
+            for symbol in languages.symbols(path, data.decode("utf-8", "replace"), scheme):
                 named.setdefault(symbol.name, []).append(symbol)
-            self._symbols[path] = named
-        return self._symbols[path]
+            self._symbols[key] = named
+        return self._symbols[key]
 
 
 def safe_path(path: str) -> bool:

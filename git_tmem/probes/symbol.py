@@ -62,7 +62,7 @@ def _encloses(outer: Sequence[Symbol], inner: Sequence[Symbol]) -> bool:
 def present(args: Mapping[str, str], view: CachedView) -> Sequence[Symbol]:
     """The symbols of the probe's name. Raises Unknowable when the file could not be parsed the
     way it was, so that a missing name proves nothing."""
-    known = view.symbols(args["path"])
+    known = view.symbols(args["path"], args["scheme"])
     found = known.get(args["name"], ())
     if not found and any(item.scheme != args["scheme"] for some in known.values() for item in some):
         raise Unknowable("it does not parse now")
