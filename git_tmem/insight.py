@@ -60,7 +60,7 @@ def replace(
 
 
 def _written(repository: Repository, text: str, about: Sequence[About], title: str) -> Playbook:
-    text = text.strip()
+    text = "".join(sign for sign in text if sign in "\n\t" or sign.isprintable()).strip()
     if not text:
         raise InputError("there is nothing to remember: the text is empty", "write some words")
     if len(text) > TEXT_LIMIT:

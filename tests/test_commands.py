@@ -234,6 +234,8 @@ def test_show_replay_diff_check_status_agree(repo: Path, worked: Path, tmem: Tme
         bool(action["kept"]) for action in raw
     )
     assert sum(line.startswith("NOISE PRUNED") for line in replay) > 0
+    critical = tmem("replay", short, "--critical").stdout.splitlines()
+    assert critical == [line for line in replay if not line.startswith("NOISE PRUNED")]
     patch = tmem("diff", short).stdout
     assert patch == tmem("show", short, "--level", "diff").stdout
     run_git(repo, "revert", "--no-edit", "HEAD")

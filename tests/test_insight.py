@@ -116,6 +116,31 @@ def test_about_nothing_in_particular_in_chinese_and_from_standard_input(tmem: Tm
     assert "否则安装包里没有手册" in found.stdout
 
 
+def test_only_text_is_remembered(tmem: Tmem, shop: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "git_tmem", "remember", "-"],
+        cwd=shop,
+        input=b"\xff\xfe\x00 no text of any kind",
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parent.parent)},
+        timeout=60,
+    )
+    assert done.returncode == 3
+    assert b"standard input is no UTF-8 text" in done.stderr
+    assert not run_git(shop, "for-each-ref", "refs/tmem")
+    assert tmem("remember", "-", data="\0\x1b\x07").returncode == 3  # nothing to read in it
+    record = json.loads(tmem("remember", "-", "--json", data="a\x1b[31m\0 b\nc\n").stdout)["id"]
+    assert json.loads(tmem("show", record, "--json").stdout)["text"] == "a[31m b\nc"
+
+
+def test_a_title_of_ones_own(tmem: Tmem) -> None:
+    record = remembered(tmem, TEXT, "--title", "Money is counted in cents")
+    assert json.loads(tmem("show", record, "--json").stdout)["title"] == "Money is counted in cents"
+    done = tmem("replace", record, "They are Decimal", "--title", "Money is Decimal", "--json")
+    new = json.loads(done.stdout)["id"]
+    assert json.loads(tmem("show", new, "--json").stdout)["title"] == "Money is Decimal"
+
+
 def test_paths_are_spelled_from_where_the_user_stands(tmem: Tmem) -> None:
     done = tmem("remember", TEXT, "--about", "cart.py", folder="src")
     assert done.returncode == 0, done.stderr

@@ -10,6 +10,7 @@ import click
 from git_tmem import insight, mirror
 from git_tmem.commands.answer import to_top
 from git_tmem.commands.terminal import say, say_json
+from git_tmem.errors import InputError
 from git_tmem.git import Layout
 from git_tmem.index import Index
 from git_tmem.insight import TEXT_LIMIT, About
@@ -44,10 +45,17 @@ def command(text: tuple[str, ...], about: tuple[str, ...], title: str, as_json: 
 
 
 def read_text(words: tuple[str, ...]) -> str:
-    """The words of a command line; ``-`` alone stands for standard input."""
+    """The words of a command line; ``-`` alone stands for standard input, of which no more is
+    read than could be kept. Raises InputError for what is no UTF-8 text."""
     if words != ("-",):
         return " ".join(words)
-    return sys.stdin.buffer.read(8 * TEXT_LIMIT).decode("utf-8", "replace")
+    data = sys.stdin.buffer.read(8 * TEXT_LIMIT)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.start > len(data) - 4:  # a character that was cut where reading ended
+            return data[: error.start].decode("utf-8")
+        raise InputError("standard input is no UTF-8 text", "give it words") from error
 
 
 def places_of(layout: Layout, names: tuple[str, ...]) -> list[About]:
