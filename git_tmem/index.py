@@ -556,10 +556,9 @@ def _insert(db: sqlite3.Connection, name: str, document: dict[str, Any], data: b
     db.executemany("insert or ignore into supersedes values (?, ?)", old)
     errors = [(repair.signature, repair.near, number) for repair in playbook.repairs]
     db.executemany("insert into error values (?, ?, ?)", errors)
-    paths = dict.fromkeys((*playbook.files, *(step.path for step in playbook.steps if step.path)))
+    paths, symbols = _named(playbook)
     rows = [(path, path.rpartition("/")[2], number) for path in paths]
     db.executemany("insert into path values (?, ?, ?)", rows)
-    symbols = dict.fromkeys(name for step in playbook.steps for name in step.symbols)
     names = {part for name in symbols for part in (name, name.rpartition(".")[2])}
     db.executemany("insert into symbol values (?, ?)", [(name, number) for name in sorted(names)])
     shown = "select trusted or exists (select 1 from meta where name = 'policy' and value = ?)"
@@ -574,8 +573,7 @@ def _insert(db: sqlite3.Connection, name: str, document: dict[str, Any], data: b
 def fields_of(playbook: Playbook) -> list[list[str]]:
     """The tokens of each of ``FIELDS``."""
     steps = playbook.steps
-    paths = dict.fromkeys((*playbook.files, *(step.path for step in steps if step.path)))
-    symbols = dict.fromkeys(name for step in steps for name in step.symbols)
+    paths, symbols = _named(playbook)
     texts: tuple[Iterable[str], ...] = (
         (playbook.title,),
         playbook.intent,
@@ -586,6 +584,13 @@ def fields_of(playbook: Playbook) -> list[list[str]]:
         (repair.error for repair in playbook.repairs),
     )
     return [tokens.tokens("\n".join(text)) for text in texts]
+
+
+def _named(playbook: Playbook) -> tuple[dict[str, None], dict[str, None]]:
+    """The paths and the symbols that a record names, each once, in order."""
+    steps = playbook.steps
+    paths = (*playbook.files, *(step.path for step in steps if step.path))
+    return dict.fromkeys(paths), dict.fromkeys(name for step in steps for name in step.symbols)
 
 
 def _take_out(db: sqlite3.Connection, path: str) -> None:
