@@ -208,7 +208,7 @@ def _rule(
             if commit.tree == anchor.tree and _touches(commit, playbook):
                 return "tree", commit.id, f"tree {anchor.tree[:12]}"
         for commit in field.commits:
-            if _has_all(repository, commit, anchor.blobs):
+            if holds(repository, commit, anchor.blobs):
                 blobs = ", ".join(f"{blob[:12]} {path}" for path, blob in anchor.blobs.items())
                 return "blobs", commit.id, f"blobs {blobs}"
     if old in field.squashed:
@@ -222,7 +222,7 @@ def _touches(commit: Commit, playbook: Playbook) -> bool:
     return any(change.path in files for change in commit.changes)
 
 
-def _has_all(repository: Repository, commit: Commit, blobs: Mapping[str, str]) -> bool:
+def holds(repository: Repository, commit: Commit, blobs: Mapping[str, str]) -> bool:
     """Whether a commit brought one of the blobs to its path, and has all the others too."""
     brought = any(
         change.new_blob and blobs.get(change.path) == change.new_blob for change in commit.changes
@@ -292,7 +292,7 @@ def _borne_out(
         return "tree", f"tree {tree[:12]}"
     made = history.exactly(git, [*group, new])
     blobs = {change.path: change.new_blob for commit in made[:-1] for change in commit.changes}
-    if made and made[-1].id == new and _has_all(repository, made[-1], blobs):
+    if made and made[-1].id == new and holds(repository, made[-1], blobs):
         return "blobs", f"{len(blobs)} blobs of {len(group)} commits"
     wanted = history.added_lines(git, old)
     common = wanted & history.added_lines(git, new)

@@ -14,15 +14,16 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from git_tmem import history, probes, rawcap, trust
-from git_tmem.actions import MUTATE, Session
+from git_tmem import history, inbox, probes, rawcap, trust
+from git_tmem.actions import EXEC, MUTATE, Session
 from git_tmem.changes import Commit, Hunk, hunks_of
 from git_tmem.compiler import compile_playbook
 from git_tmem.errors import InputError
 from git_tmem.git import Git
 from git_tmem.index import Index, Row
-from git_tmem.playbook import Anchor, Playbook, from_document, to_document
+from git_tmem.playbook import Anchor, Playbook, from_document, keywords, to_document
 from git_tmem.repo import Repository
+from git_tmem.signature import signature
 from git_tmem.slicer import WINDOW, Slice, backward_slice
 from git_tmem.store import FORGOTTEN, KNOWN, STORED, Store, note_line
 from git_tmem.survival import Criterion, normal
@@ -40,6 +41,8 @@ _PATHS = 2000
 _DIFFS = 100
 #: Characters of the raw trace that are kept for one session.
 _TRACE_LIMIT = 4 << 20
+#: Failing commands of one session, the latest ones, for which a candidate may be of use.
+_FAILURES = 200
 
 
 class Target(NamedTuple):
@@ -54,8 +57,9 @@ WORK_TREE = Target()
 
 
 class Captured(NamedTuple):
-    """What came of a session: stored, known, forgotten, compiled or nothing; ``missing`` says which
-    condition was not met; ``replaced`` are the ids of its earlier records."""
+    """What came of a session: stored, known, forgotten, compiled, candidate or nothing;
+    ``missing`` says which condition was not met; ``replaced`` are the ids of its earlier
+    records."""
 
     outcome: str
     session: Session
@@ -76,8 +80,43 @@ def capture(
     return _keep(repository, done.session, done.slice, done.playbook, raw)
 
 
-def compiled(repository: Repository, session: Session, target: Target = WORK_TREE) -> Captured:
-    """What a capture of the session would store, COMPILED or NOTHING; nothing is written."""
+def at_end(repository: Repository, session: Session) -> Captured:
+    """What is done when a session ends. Work that a commit holds, or that has a record, is
+    captured; other work, and a failure that was cured without any, becomes a candidate, see
+    ``inbox``. Raises as above."""
+    done = compiled(repository, session, repairs=True)
+    if done.playbook is None:
+        return done
+    key = f"{done.playbook.agent} {done.playbook.session}"
+    with Index(repository.layout) as index:
+        rows = index.by_session(key)
+        gone = [record for record, (session_, _) in index.gone().items() if session_ == key]
+    if not done.missing and (done.playbook.anchor.commit or rows):
+        return _keep(repository, done.session, done.slice, done.playbook, raw=True)
+    if rows or gone:
+        outcome = KNOWN if rows else FORGOTTEN
+        return done._replace(outcome=outcome, id=rows[0].id if rows else gone[0])
+    put = inbox.propose(Store(repository), done.playbook)
+    return done._replace(outcome=put.outcome, id=put.id)
+
+
+def failures(session: Session) -> set[str]:
+    """The near signatures of what failed in a session."""
+    failed = [one.output for one in session.actions if one.kind == EXEC and one.exit_code != 0]
+    found = [signature(output) for output in failed[-_FAILURES:] if output]
+    return {one.near for one in found if one and one.near}
+
+
+def compiled(
+    repository: Repository,
+    session: Session,
+    target: Target = WORK_TREE,
+    repairs: bool = False,
+) -> Captured:
+    """What a capture of the session would store, COMPILED or NOTHING; nothing is written.
+
+    With ``repairs``, a session is also compiled that only cured a failure; ``missing`` stays.
+    """
     tops = history.worktrees(repository.git)
     view = repository.view(target.commit) if target.commit else WorktreeView(repository.layout)
     known = _Known(repository, view, target)
@@ -90,10 +129,10 @@ def compiled(repository: Repository, session: Session, target: Target = WORK_TRE
     criterion = _criterion(session, view, known, changed)
     criterion = criterion._replace(diffs=_diffs(repository, session, criterion, commits))
     sliced = backward_slice(session.actions, criterion, window(repository.git))
-    if sliced.missing:
+    if sliced.missing and not (repairs and sliced.pairs):
         return Captured(NOTHING, session, sliced, missing=sliced.missing)
     playbook = _compile(repository, session, sliced, view, commits, root)
-    return Captured(COMPILED, session, sliced, playbook=playbook)
+    return Captured(COMPILED, session, sliced, playbook=playbook, missing=sliced.missing)
 
 
 def window(git: Git) -> int:
@@ -254,6 +293,7 @@ def _keep(
     with Index(repository.layout) as index:
         earlier = index.by_session(key)
         forgotten = [record for record, (session_, _) in index.gone().items() if session_ == key]
+    inbox.settle(store, key)
     if forgotten:
         return Captured(FORGOTTEN, session, sliced, forgotten[0], playbook)
     same = [row for row in earlier if _same(store, row, playbook)]
@@ -264,7 +304,7 @@ def _keep(
     replaced = tuple(row.id for row in earlier)
     playbook = playbook._replace(supersedes=replaced)
     limits = rawcap.caps(repository.git)  # a mistake there stops before anything is stored
-    put = store.put(to_document(playbook), keywords=_keywords(playbook))
+    put = store.put(to_document(playbook), keywords=keywords(playbook))
     if put.outcome in (STORED, KNOWN):
         trust.mark_own(store, [put.id])
     if put.outcome == STORED:
@@ -290,15 +330,6 @@ def _same(store: Store, earlier: Row, new: Playbook) -> bool:
     blank: dict[str, Any] = {"supersedes": (), "author": ""}
     redacted = store.clean(to_document(new._replace(**blank)))
     return bool(to_document(old._replace(**blank)) == redacted)
-
-
-def _keywords(playbook: Playbook) -> list[str]:
-    """Up to a dozen words that ``git log --grep`` can find the record by."""
-    names = [path.rpartition("/")[2] for path in playbook.files]
-    symbols = [name for step in playbook.steps for name in step.symbols]
-    errors = [repair.error.split(":")[0] for repair in playbook.repairs]
-    words = (" ".join(word.split())[:40] for word in (*names, *symbols, *errors))
-    return list(dict.fromkeys(filter(None, words)))[:12]
 
 
 def trace(session: Session, sliced: Slice) -> str:

@@ -24,7 +24,7 @@ from git_tmem.install import HOOKS, hook_state, hooks_folder
 from git_tmem.repair import is_whole, repair
 from git_tmem.repo import Repository
 from git_tmem.sessions import find_sessions
-from git_tmem.store import MAIN, NOTES, RAW, Store
+from git_tmem.store import INBOX, MAIN, NOTES, RAW, Store
 
 OK = "ok"
 FIXED = "fixed"
@@ -195,9 +195,9 @@ def _leftovers(repository: Repository) -> Iterator[Check]:
 
 
 def _store(repository: Repository) -> Iterator[Check]:
-    """The three refs: readable, whole, of a format that is known."""
+    """The refs with content: readable, whole, of a format that is known."""
     store = Store(repository)
-    for ref in (MAIN, NOTES, RAW):
+    for ref in (MAIN, NOTES, RAW, INBOX):
         yield from _ref(store, ref)
     tip = store.tip()
     if tip:

@@ -271,6 +271,15 @@ def record_id(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def keywords(playbook: Playbook) -> list[str]:
+    """Up to a dozen words that ``git log --grep`` can find the record by."""
+    names = [path.rpartition("/")[2] for path in playbook.files]
+    symbols = [name for step in playbook.steps for name in step.symbols]
+    errors = [repair.error.split(":")[0] for repair in playbook.repairs]
+    words = (" ".join(word.split())[:40] for word in (*names, *symbols, *errors))
+    return list(dict.fromkeys(filter(None, words)))[:12]
+
+
 def _plain(value: Any) -> dict[str, Any]:
     """A value as a JSON object; fields at their default are left out to keep records small."""
     return {

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from git_tmem import journal, mirror, schema
 from git_tmem.errors import TmemError
 from git_tmem.merge import RECORD_PATH
-from git_tmem.store import MAIN, NOTES, RAW, Store
+from git_tmem.store import INBOX, MAIN, NOTES, RAW, Store
 
 _MARKER = re.compile(r"\[REDACTED:([\w-]+)\]")
 #: Bytes of the largest text that is looked into.
@@ -34,13 +34,13 @@ class Finding(NamedTuple):
 
 
 def scan(store: Store) -> list[Finding]:
-    """Look through records, notes, raw traces, the mirror and the journal.
+    """Look through records, notes, raw traces, candidates, the mirror and the journal.
 
     Raises InputError for a pattern in ``tmem.redact`` that is none.
     """
     found = []
     for place, path, text in _texts(store):
-        match = re.search("[0-9a-f]{64}", path) if place in (MAIN, RAW) else None
+        match = re.search("[0-9a-f]{64}", path) if place in (MAIN, RAW, INBOX) else None
         kinds = _kinds(store, text, json=path.endswith(".json"))
         record = match[0] if match else ""
         found += [Finding(place, path, record, kind, n) for kind, n in sorted(kinds.items())]
@@ -50,7 +50,7 @@ def scan(store: Store) -> list[Finding]:
 def _texts(store: Store) -> Iterator[tuple[str, str, bytes]]:
     """Every stored text: place, path, bytes."""
     repository = store.repository
-    for ref in (MAIN, NOTES, RAW):
+    for ref in (MAIN, NOTES, RAW, INBOX):
         tip = repository.ref(ref)
         files = repository.files(repository.tree_of(tip)) if tip else {}
         entries = [(path, oid) for path, (_, oid) in files.items()]

@@ -11,7 +11,7 @@ Format of the tree of ``refs/tmem/main`` (history: 1 is the first)::
 ``<12 hex of the id> <title>``. It is derived from the records and can be rebuilt.
 With ``tmem.sign`` true, git signs the commits of records by its own configuration.
 ``refs/tmem-local/raw`` has ``<xx>/<id>/trace.jsonl`` and ``patch.diff``; it never leaves
-this clone by itself.
+this clone by itself. ``refs/tmem-local/inbox`` is explained in ``inbox``.
 
 Every write is: a line in the journal, new objects, then one compare-and-swap of the ref,
 tried again from the new tip when somebody else was faster. The kernel lock around it is for
@@ -39,6 +39,7 @@ from git_tmem.repo import NOBODY, Repository
 MAIN = "refs/tmem/main"
 NOTES = "refs/notes/tmem"
 RAW = "refs/tmem-local/raw"
+INBOX = "refs/tmem-local/inbox"
 
 STORED = "stored"
 KNOWN = "known"
@@ -337,14 +338,20 @@ class Store:
         return self.repository.move_ref(ref, old, commit, "tmem: merge")
 
     def publish(
-        self, ref: str, edits: Callable[[str], Edits], message: str, root: bool = True
+        self,
+        ref: str,
+        edits: Callable[[str], Edits],
+        message: str,
+        root: bool = True,
+        history: bool = True,
     ) -> None:
         """Apply ``edits``, called with the tree to change, on a ref; no change, no commit.
 
-        A ref that cannot be read is repaired, once, and tried again.
+        Without ``history`` the new commit has no parent, so that git may free what was taken
+        out. A ref that cannot be read is repaired, once, and tried again.
         """
         try:
-            self._try_publish(ref, edits, message, root)
+            self._try_publish(ref, edits, message, root, history)
         except Unreadable:
             from git_tmem import repair
 
@@ -352,10 +359,10 @@ class Store:
             with self.lock():
                 done = repair.repair(self, ref)
             hooklog.write(self.repository.layout, done.describe())
-            self._try_publish(ref, edits, message, root)
+            self._try_publish(ref, edits, message, root, history)
 
     def _try_publish(
-        self, ref: str, edits: Callable[[str], Edits], message: str, root: bool
+        self, ref: str, edits: Callable[[str], Edits], message: str, root: bool, history: bool
     ) -> None:
         by = self.repository.identity()
         with self.lock():
@@ -371,7 +378,7 @@ class Store:
                     self.repository.discard()
                     return
                 moment, zone = _now()
-                parents = (start,) if start else ()
+                parents = (start,) if start and history else ()
                 write = self._writer(ref)
                 commit = write(new_tree, parents, message, by, moment, zone)
                 self.repository.flush()

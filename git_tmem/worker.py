@@ -14,16 +14,17 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from git_tmem import hooklog, mirror
+from git_tmem import anchors, history, hooklog, inbox, mirror
 from git_tmem.adapters import glance, open_log, parse
 from git_tmem.anchors import follow, relink
-from git_tmem.capture import NOTHING, Target, capture, describe_missing
+from git_tmem.capture import NOTHING, Captured, Target, at_end, capture, describe_missing, failures
 from git_tmem.errors import InputError, TmemError
 from git_tmem.history import worktrees
 from git_tmem.index import Index
 from git_tmem.remote import Limits, default_remote, push
 from git_tmem.repo import Repository
 from git_tmem.sessions import Log, find_sessions
+from git_tmem.store import Store
 
 #: A session log untouched for longer than this before the commit is not its session, seconds.
 _WINDOW = 24 * 3600
@@ -71,7 +72,8 @@ def before_push(repository: Repository, remote: str) -> None:
 def after_session(
     repository: Repository, agent: str, session: str, path: str, env: Mapping[str, str]
 ) -> None:
-    """Capture a session that has ended, from its log or from where its agent keeps it."""
+    """Settle a session that has ended, from its log or from where its agent keeps it: what a
+    commit holds is captured, the rest may become a candidate."""
     layout = repository.layout
     try:
         if path and os.path.isfile(path):
@@ -81,13 +83,23 @@ def after_session(
             logs = find_sessions(tops, env, agent, time.time() - _WINDOW, _MOST)
             logs = [log for log in logs if _is_of(log, session)]
         for log in logs[:1]:
-            said = _capture_one(repository, "", log)
-            hooklog.write(layout, f"session {session[:12]} {said}")
+            hooklog.write(layout, f"session {session[:12]} {_settle(repository, log)}")
         if logs:
             with Index(layout) as index:
                 mirror.refresh(layout, index)
     except (TmemError, OSError) as error:
         hooklog.write(layout, f"session {session[:12]} {agent}: {error}")
+
+
+def _settle(repository: Repository, log: Log) -> str:
+    """Do what is done at the end of a session, and say in a line what came of it."""
+    with open_log(log.path) as stream:
+        session = parse(stream, log.agent)
+    said = _outcome(at_end(repository, session))
+    key = f"{session.agent} {session.id}"
+    for put in inbox.used(Store(repository), key, failures(session)):
+        said += f"; {put.id[:12]} was of use again and is a record now"
+    return said
 
 
 def _is_of(log: Log, session: str) -> bool:
@@ -108,8 +120,24 @@ def _drain(repository: Repository, env: Mapping[str, str]) -> None:
             pairs = [(words[0], words[1]) for words in taken if len(words) == 2]
             if commits:
                 _capture_all(repository, commits[-1], env)
+                _accept_landed(repository, commits)
             if taken:
                 _relink(repository, pairs)
+
+
+def _accept_landed(repository: Repository, commits: Sequence[str]) -> None:
+    """Make records of the candidates whose files the commits brought as they were, for sessions
+    whose log is gone by now."""
+    try:
+        waiting = [one for one in inbox.candidates(repository) if one.playbook.anchor.blobs]
+        landed = history.exactly(repository.git, commits) if waiting else []
+        for one in waiting:
+            blobs = one.playbook.anchor.blobs
+            if any(anchors.holds(repository, commit, blobs) for commit in landed):
+                put = inbox.accept(Store(repository), one)
+                hooklog.write(repository.layout, f"inbox: {put.id[:12]} {put.outcome}: committed")
+    except TmemError as error:
+        hooklog.write(repository.layout, f"inbox: {error.message}")
 
 
 def _relink(repository: Repository, pairs: Sequence[tuple[str, str]]) -> None:
@@ -148,7 +176,11 @@ def _capture_one(repository: Repository, commit: str, log: Log) -> str:
         done = capture(repository, session, Target(commit))
     except (TmemError, OSError) as error:
         return f"{log.agent}: {error}"
-    name = f"{session.agent} {session.id[:12]}"
+    return _outcome(done)
+
+
+def _outcome(done: Captured) -> str:
+    name = f"{done.session.agent} {done.session.id[:12]}"
     if done.outcome == NOTHING:
         return f"{name}: nothing to keep, {describe_missing(done.missing)}"
     return f"{name}: {done.outcome} {done.id[:12]}"

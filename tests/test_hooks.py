@@ -228,7 +228,7 @@ def test_session_files_are_pruned(store: Path) -> None:
     assert (folder / f"{SESSION}.json").exists()
 
 
-def test_the_end_of_a_session_captures_it_in_the_background(store: Path) -> None:
+def test_the_end_of_a_session_settles_it_in_the_background(store: Path) -> None:
     log = Log(store, SESSION).prompt("Let the total of the shop start at zero")
     log.read("src/shop.py")
     log.edit("src/shop.py", "sum(lines)", "sum(lines, 0)")
@@ -237,7 +237,7 @@ def test_the_end_of_a_session_captures_it_in_the_background(store: Path) -> None
     log.save(path)
     claude(store, "SessionEnd", reason="other", transcript_path=str(path))
     line = hook_log(store, f"session {SESSION[:12]}")
-    assert "stored" in line
+    assert "candidate" in line
 
 
 def hook_log(folder: Path, wanted: str) -> str:

@@ -52,7 +52,7 @@ FLOORS: dict[str, tuple[int, str]] = {
     ),
     **dict.fromkeys(("journal", "repair", "told"), (3, "state")),
     **dict.fromkeys(("journal", "repair", "leak", "rewrite"), (3, "state")),
-    **dict.fromkeys(("journal", "repair", "leak", "rewrite", "rawcap"), (3, "state")),
+    **dict.fromkeys(("journal", "repair", "leak", "rewrite", "rawcap", "inbox"), (3, "state")),
     **dict.fromkeys(
         (
             "agents",

@@ -33,6 +33,7 @@ COMMANDS = {
     "scan": "scan",
     "migrate": "migrate",
     "accept": "accept",
+    "inbox": "inbox",
     "log": "log",
     "audit": "audit",
     "relink": "relink",

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from git_tmem import inbox
 from git_tmem.adapters import glance
 from git_tmem.commands.logs import found_logs
 from git_tmem.commands.terminal import progress, say, say_json
@@ -20,6 +21,7 @@ from git_tmem.sessions import Log
 
 CAPTURED = "captured"
 FORGOTTEN = "forgotten"
+IN_THE_INBOX = "in the inbox"
 NOT_CAPTURED = "not captured"
 
 
@@ -45,8 +47,9 @@ def command(agent: str, since: str, most: int, as_json: bool) -> None:
     """
     with Repository.open() as repository:
         found = found_logs(repository, agent, since, most)
+        waiting = {one.session for one in inbox.candidates(repository)}
         with Index(repository.layout) as index:
-            told = [_told(index, log) for log in progress(found, "looking at sessions")]
+            told = [_told(index, log, waiting) for log in progress(found, "looking at sessions")]
     if as_json:
         say_json(told)
         return
@@ -58,7 +61,7 @@ def command(agent: str, since: str, most: int, as_json: bool) -> None:
         say(f"{when}  {session['agent']:<14} {size:>9}  {session['session'][:12]:<12}  {outcome}")
 
 
-def _told(index: Index, log: Log) -> dict[str, Any]:
+def _told(index: Index, log: Log, waiting: set[str]) -> dict[str, Any]:
     """One session as the JSON that scripts read; documented in the manual."""
     session = None
     with contextlib.suppress(OSError, InputError):
@@ -68,7 +71,8 @@ def _told(index: Index, log: Log) -> dict[str, Any]:
     rows = index.by_session(key)
     gone = any(session_ == key for session_, _ in index.gone().values())
     book = decode(rows[0]) if rows else None
-    state = CAPTURED if rows else FORGOTTEN if gone else NOT_CAPTURED
+    left = IN_THE_INBOX if key in waiting else NOT_CAPTURED
+    state = CAPTURED if rows else FORGOTTEN if gone else left
     return {
         "agent": log.agent,
         "session": name,

@@ -7,7 +7,7 @@ import shutil
 
 import click
 
-from git_tmem import hooklog, mirror
+from git_tmem import hooklog, inbox, mirror
 from git_tmem.commands.fetch import WAITING
 from git_tmem.commands.terminal import count, say, say_json
 from git_tmem.errors import RemoteError
@@ -37,6 +37,7 @@ def command(as_json: bool) -> None:
             "superseded": index.count("record where live = 0"),
             "forgotten": index.count("gone"),
             "waiting": index.waiting(),
+            "inbox": len(inbox.candidates(repository)),
             "trust": policy(repository.git),
             "trust_unknown": configured(repository.git).lower() not in ("", *POLICIES),
             "damaged": len(index.damaged()),
@@ -70,6 +71,8 @@ def _print(state: dict[str, object], log: str) -> None:
     )
     if state["waiting"]:
         say(f"{count(int(str(state['waiting'])), 'record')} {WAITING}", "yellow")
+    if state["inbox"]:
+        say(f"{count(int(str(state['inbox'])), 'candidate')} in the inbox: git tmem inbox")
     if state["trust_unknown"]:
         say(f"tmem.trust is none of {', '.join(POLICIES)}, so it counts as own", "red")
     if state["damaged"]:
