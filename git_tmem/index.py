@@ -514,7 +514,7 @@ def _put_in(db: sqlite3.Connection, path: str, data: bytes) -> None:
     from git_tmem.playbook import record_id
 
     match = merge.RECORD_PATH.fullmatch(path)
-    if merge.PURGED_PATH.fullmatch(path):
+    if merge.PURGED_PATH.fullmatch(path) or merge.TASK_PATH.fullmatch(path):
         return
     try:
         if match is None and path != merge.FORMAT_PATH:

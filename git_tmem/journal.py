@@ -34,10 +34,11 @@ _SWEEP = 86_400
 RECORD = "mem"
 TOMBSTONE = "gone"
 NOTE = "note"
+TASK = "task"
 
 
 class Entry(NamedTuple):
-    """One thing to store. ``room`` is mem, gone or note; ``name`` the record's id, for a note
+    """One thing to store. ``room`` is mem, gone, task or note; ``name`` the record's id, for a note
     the commit's; ``text`` the canonical document, for a note its lines; ``message`` that of
     the store's commit."""
 

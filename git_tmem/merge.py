@@ -26,6 +26,10 @@ RECORD_PATH = re.compile(
     r"(?P<room>mem|gone)/(?P<fan>[0-9a-f]{2})/(?P<id>(?P=fan)[0-9a-f]{62})\.json"
 )
 FORMAT_PATH = "format.json"
+#: An event of a task, below the id of the event that opened the task.
+TASK_PATH = re.compile(
+    r"tasks/(?P<fan>[0-9a-f]{2})/(?P<task>(?P=fan)[0-9a-f]{62})/(?P<id>[0-9a-f]{64})\.json"
+)
 #: What a purge leaves for each object that must not come back: a file with nothing in it.
 PURGED_PATH = re.compile(r"purged/(?P<fan>[0-9a-f]{2})/(?P<hash>(?P=fan)[0-9a-f]{62})")
 #: Bytes of the largest record that is stored or accepted.
@@ -35,6 +39,17 @@ SIZE_LIMIT = 256 * 1024
 def record_path(room: str, record: str) -> str:
     """Where a record (room ``mem``) or its tombstone (``gone``) lies in the tree."""
     return f"{room}/{record[:2]}/{record}.json"
+
+
+def task_path(task: str, event: str) -> str:
+    """Where an event of a task lies in the tree."""
+    return f"tasks/{task[:2]}/{task}/{event}.json"
+
+
+def content_name(path: str) -> str:
+    """The id in the name of a record, tombstone or event; '' for any other path."""
+    match = RECORD_PATH.fullmatch(path) or TASK_PATH.fullmatch(path)
+    return match["id"] if match else ""
 
 
 def purged_path(oid: str) -> str:

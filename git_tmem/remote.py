@@ -53,19 +53,23 @@ _PATIENT = Limits()
 
 class Merged(NamedTuple):
     """What a merge brought: records added, records taken out by tombstones, entries refused
-    as (path, reason), and whether the other side still has what was purged."""
+    as (path, reason), whether the other side still has what was purged, and events of tasks
+    added."""
 
     added: int
     removed: int
     refused: tuple[tuple[str, str], ...]
     tainted: bool = False
+    events: int = 0
 
 
 class Pushed(NamedTuple):
-    """What a push did: how many records the remote now has, and how many were new to it."""
+    """What a push did: how many records the remote now has, how many of these (and of their
+    tombstones) were new to it, and how many events of tasks were."""
 
     records: int
     published: int
+    events: int = 0
 
 
 def check_remote(git: Git, remote: str) -> str:
@@ -258,7 +262,8 @@ def _merge_main(repository: Repository, theirs: str) -> Merged:
             if _advance(store, old, theirs, ours, union, clean=whole):
                 added = [path for path in union if path.startswith("mem/") and path not in ours]
                 taken = [path for path in ours if path not in union]
-                return Merged(len(added), len(taken), refused)
+                events = sum(path.startswith("tasks/") for path in union if path not in ours)
+                return Merged(len(added), len(taken), refused, events=events)
             time.sleep(random.uniform(0.002, 0.05))  # noqa: S311
     raise RemoteError("the local records are being changed by others", "try again")
 
@@ -322,7 +327,7 @@ def _usable(
             continue
         if merge.PURGED_PATH.fullmatch(path) and (mode, oid) == (0o100644, empty):
             usable[path] = oid
-        elif merge.RECORD_PATH.fullmatch(path) and mode == 0o100644:
+        elif merge.content_name(path) and mode == 0o100644:
             fresh.append((path, oid))
         else:
             refused.append((path, "no name or mode of a record"))
@@ -342,14 +347,14 @@ def _usable(
 
 
 def check_entry(path: str, data: bytes) -> None:
-    """Raise InputError unless ``data`` is the record or tombstone that ``path`` names."""
-    match = merge.RECORD_PATH.fullmatch(path)
+    """Raise InputError unless ``data`` is the record, tombstone or event that ``path`` names."""
+    match = merge.RECORD_PATH.fullmatch(path) or merge.TASK_PATH.fullmatch(path)
     if match is None:
         raise InputError("no name of a record")
     if not data:
         raise InputError(f"missing, empty or larger than {merge.SIZE_LIMIT} bytes")
     document = schema.parse(data, "it")
-    if match["room"] == "gone":
+    if path.startswith("gone/"):
         schema.validate(document, "tombstone", "it")
         if document["id"] != match["id"]:
             raise InputError("it names another record")
@@ -357,6 +362,11 @@ def check_entry(path: str, data: bytes) -> None:
     if record_id(data) != match["id"]:
         raise InputError("its content is not what its name says")
     schema.refuse_newer(document, "it")
+    if path.startswith("tasks/"):
+        schema.validate(document, "task", "it")
+        if document.get("task", match["id"]) != match["task"]:
+            raise InputError("it is an event of another task")
+        return
     schema.validate(document, schema.kind_of(document, "it"), "it")
 
 
@@ -453,14 +463,16 @@ def _push(repository: Repository, remote: str, limits: Limits) -> Pushed:
         tips = {ref: tip for ref in (MAIN, NOTES) if (tip := repository.ref(ref))}
         if MAIN not in tips:
             return Pushed(0, 0)
-        waiting = len(unpublished(repository, remote))
+        new = unpublished(repository, remote)
+        events = sum(path.startswith("tasks/") for path in new)
+        waiting = len(new) - events
         status, out, error = _push_once(repository.git, remote, list(tips), limits)
         if status == 0:
             _remember(repository, remote, tips)
             held = _count(repository, tips[MAIN])
             # A remote that was emptied since it was last seen has all of it anew.
             emptied = any(line.startswith(f"*\t{MAIN}:".encode()) for line in out.splitlines())
-            return Pushed(held, held if emptied else waiting)
+            return Pushed(held, held if emptied else waiting, events)
         if not any(line.startswith(b"!") for line in out.splitlines()):
             break
         time.sleep(random.uniform(0, 0.1 * attempt))  # noqa: S311

@@ -24,7 +24,7 @@ from git_tmem import journal, merge, mirror
 from git_tmem.errors import StoreError, TmemError, Unreadable
 from git_tmem.git import Git
 from git_tmem.index import MAIN, Index
-from git_tmem.merge import NOTE_ABBREV, RECORD_PATH, record_path
+from git_tmem.merge import NOTE_ABBREV, record_path
 from git_tmem.playbook import FORMAT, canonical, record_id
 from git_tmem.repo import NOBODY, Repository
 
@@ -179,13 +179,17 @@ def _reflog(repository: Repository, ref: str) -> Iterator[str]:
 
 
 def _known(store: Store) -> dict[str, bytes]:
-    """Every record and tombstone that lies outside git: store path -> canonical bytes."""
+    """Every record, tombstone and event that lies outside git: store path -> canonical bytes."""
+    from git_tmem.store import event_path  # it stands on this module
+
     layout = store.repository.layout
     found: dict[str, bytes] = {}
     for batch in journal.finished(layout):
         for entry in batch.entries:
             if entry.room in (journal.RECORD, journal.TOMBSTONE):
                 found[record_path(entry.room, entry.name)] = entry.text.encode()
+            elif entry.room == journal.TASK:
+                found[event_path(entry.name, entry.text.encode())] = entry.text.encode()
     with Index(layout) as index:
         for row in index.rows("1 = 1"):
             found[record_path("mem", row.id)] = bytes(row.document)
@@ -215,16 +219,16 @@ def _tombstone(record: str, session: str, reason: str) -> bytes:
 
 def _is_sound(path: str, data: bytes) -> bool:
     """Whether the bytes are those that the path names."""
-    match = RECORD_PATH.fullmatch(path)
-    if match is None or not 0 < len(data) <= merge.SIZE_LIMIT:
+    name = merge.content_name(path)
+    if not name or not 0 < len(data) <= merge.SIZE_LIMIT:
         return False
-    if match["room"] == "mem":
-        return record_id(data) == match["id"]
+    if not path.startswith("gone/"):
+        return record_id(data) == name
     try:
         document = json.loads(data)
     except ValueError:
         return False
-    return isinstance(document, dict) and document.get("id") == match["id"]
+    return isinstance(document, dict) and document.get("id") == name
 
 
 def _rewrite(repository: Repository, contents: Iterable[bytes]) -> None:
@@ -241,7 +245,7 @@ def _search(repository: Repository, tips: list[str], known: dict[str, bytes]) ->
     seen: set[str] = set()
     for tip in tips[:_SEARCHED]:
         for path, oid in repository.salvage(tip).items():
-            if path in seen or not RECORD_PATH.fullmatch(path):
+            if path in seen or not merge.content_name(path):
                 continue
             seen.add(path)
             with contextlib.suppress(StoreError):

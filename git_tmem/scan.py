@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from git_tmem import journal, mirror, schema
 from git_tmem.errors import TmemError
-from git_tmem.merge import RECORD_PATH
+from git_tmem.merge import content_name
 from git_tmem.store import INBOX, MAIN, NOTES, RAW, Store
 
 _MARKER = re.compile(r"\[REDACTED:([\w-]+)\]")
@@ -55,7 +55,7 @@ def _texts(store: Store) -> Iterator[tuple[str, str, bytes]]:
         files = repository.files(repository.tree_of(tip)) if tip else {}
         entries = [(path, oid) for path, (_, oid) in files.items()]
         for path, data in repository.git.blobs(entries, _LARGEST):
-            if ref != MAIN or RECORD_PATH.fullmatch(path):
+            if ref != MAIN or content_name(path):
                 yield ref, path, data
     folder = mirror.folder_of(repository.layout)
     for name in sorted(os.listdir(folder)) if folder else ():

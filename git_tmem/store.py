@@ -5,6 +5,7 @@ Format of the tree of ``refs/tmem/main`` (history: 1 is the first)::
     format.json                  {"format": 1, "kind": "store"}
     mem/<xx>/<id>.json           a record, canonical JSON; <id> is its SHA-256
     gone/<xx>/<id>.json          a tombstone: forgotten, with the reason
+    tasks/<xx>/<id>/<event>.json an event of a task; both ids are SHA-256; see ``tasks``
     purged/<xx>/<hash>           an object that must not come back; see ``purge``
 
 ``refs/notes/tmem`` has, on each commit a record was made for, one line a record:
@@ -30,8 +31,8 @@ from typing import Any, NamedTuple
 
 from git_tmem import hooklog, journal, schema
 from git_tmem.errors import InputError, StoreError, Unreadable
-from git_tmem.journal import NOTE, RECORD, TOMBSTONE, Entry
-from git_tmem.merge import FORMAT_PATH, NOTE_ABBREV, SIZE_LIMIT, record_path
+from git_tmem.journal import NOTE, RECORD, TASK, TOMBSTONE, Entry
+from git_tmem.merge import FORMAT_PATH, NOTE_ABBREV, SIZE_LIMIT, record_path, task_path
 from git_tmem.playbook import FORMAT, PLAYBOOK, canonical, record_id
 from git_tmem.redact import Own, own_patterns, redact_value
 from git_tmem.repo import NOBODY, Repository
@@ -118,6 +119,21 @@ class Store:
 
         self.publish(MAIN, edits, message)
         return outcome
+
+    def put_event(self, document: Mapping[str, Any], message: str) -> str:
+        """Store an event of a task, once; its id. Raises as :meth:`put` does."""
+        document = self.clean(document)
+        data = canonical(document)
+        schema.validate(document, "task", "the task")
+        name = record_id(data)
+        message = self.clean(message)
+        with self._journaled(Entry(TASK, name, data.decode(), message)):
+            self._put_event(name, data, message)
+        return name
+
+    def _put_event(self, name: str, data: bytes, message: str) -> None:
+        path = event_path(name, data)
+        self.publish(MAIN, lambda _: {path: self.repository.write_blob(data)}, message)
 
     def forget(self, record: str, reason: str, title: str, session: str) -> None:
         """Replace a record by a tombstone that wins every merge; its raw trace goes too."""
@@ -207,6 +223,9 @@ class Store:
         if entry.room == TOMBSTONE:
             self._bury(entry.name, entry.text.encode(), entry.message)
             return FORGOTTEN
+        if entry.room == TASK:
+            self._put_event(entry.name, entry.text.encode(), entry.message)
+            return KNOWN
         if entry.room == NOTE:
             self._note_lines({entry.name: entry.text.splitlines()}, self.gone())
             return KNOWN
@@ -398,7 +417,7 @@ class Store:
     def _refuse_foreign(self, tree: str) -> None:
         """Raise StoreError for the tree of something else, such as a branch: it is not ours."""
         names = set(self.repository.names(tree))
-        if names and not names & {FORMAT_PATH, "mem", "gone"}:
+        if names and not names & {FORMAT_PATH, "mem", "gone", "tasks"}:
             raise StoreError(f"{MAIN} is at a commit that holds no store", f"see: git log {MAIN}")
 
     def refuse_newer(self, tree: str) -> None:
@@ -428,6 +447,11 @@ class Store:
                 yield
             finally:
                 self._locked = False
+
+
+def event_path(name: str, data: bytes) -> str:
+    """Where an event lies in the tree; one that names no task opens its own."""
+    return task_path(schema.parse(data, "the task").get("task", name), name)
 
 
 def note_line(record: str, title: str) -> str:

@@ -69,8 +69,27 @@ def _command_page(name: str) -> str:
     lines += [rf"git\-tmem\-{name} \- {_escape(summary.rstrip('.'))}", ".SH SYNOPSIS"]
     lines += [rf".B git tmem {name}", _escape(usage), ".SH DESCRIPTION", *_body(body)]
     lines += [".SH OPTIONS", *_options(command, context)]
+    lines += _subcommands(command, context)
     lines += [".SH SEE ALSO", r"\fBgit\-tmem\fR(1), also for exit statuses and files"]
     return "\n".join(lines) + "\n"
+
+
+def _subcommands(command: click.Command, context: click.Context) -> list[str]:
+    """What a group of commands has, each with its arguments and options."""
+    lines = []
+    for name in command.list_commands(context) if isinstance(command, click.Group) else ():
+        child = command.get_command(context, name)
+        if child is None:
+            continue
+        inner = click.Context(
+            child, parent=context, info_name=name, **context.command.context_settings
+        )
+        usage = " ".join(
+            piece for piece in child.collect_usage_pieces(inner) if piece != "[OPTIONS]"
+        )
+        lines += [".SH " + name.upper(), rf".B {context.info_name} {name}", _escape(usage)]
+        lines += [*_body(child.help or ""), *_options(child, inner)]
+    return lines
 
 
 def _body(text: str) -> list[str]:

@@ -47,6 +47,10 @@ FLOORS: dict[str, tuple[int, str]] = {
         (3, "stage"),
     ),
     **dict.fromkeys(
+        ("tasks",),
+        (3, "stage"),
+    ),
+    **dict.fromkeys(
         ("store", "index", "remote", "mirror", "sessions", "hooklog", "trust", "storelog"),
         (3, "state"),
     ),
@@ -69,7 +73,7 @@ FLOORS: dict[str, tuple[int, str]] = {
         ),
         (4, "any"),
     ),
-    **dict.fromkeys(("purge", "migrate", "scan"), (4, "any")),
+    **dict.fromkeys(("purge", "migrate", "scan", "worklist"), (4, "any")),
     "commands": (5, "any"),
     "cli": (6, "any"),
     "__main__": (6, "any"),

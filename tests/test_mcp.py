@@ -60,13 +60,13 @@ def test_the_tools_say_what_they_do_and_read_only_offers_no_writing_one(repo: Pa
     started, listed, templates = talk(repo, ("tools/list", {}), ("resources/templates/list", {}))
     assert started["serverInfo"]["name"] == "git-tmem"
     tools = {tool["name"]: tool for tool in listed["tools"]}
-    assert set(tools) == {"search", "read", "why", "save", "replace", "delete"}
+    assert set(tools) == {"search", "read", "why", "tasks", "save", "replace", "delete"}
     assert all(tool["description"] and tool["outputSchema"] for tool in tools.values())
     writing = {name for name, tool in tools.items() if not tool["annotations"]["readOnlyHint"]}
     assert writing == {"save", "replace", "delete"}
     assert templates["resourceTemplates"][0]["uriTemplate"] == "tmem://record/{id}"
     _, listed = talk(repo, ("tools/list", {}), options="--read-only")
-    assert {tool["name"] for tool in listed["tools"]} == {"search", "read", "why"}
+    assert {tool["name"] for tool in listed["tools"]} == {"search", "read", "why", "tasks"}
 
 
 @needs_sdk

@@ -83,7 +83,8 @@ def follow_rewrites(repository: Repository) -> None:
 def report(remote: str, merged: Merged) -> None:
     """Say what a merge brought."""
     taken = f", {count(merged.removed, 'record')} forgotten by others" if merged.removed else ""
-    say(f"{count(merged.added, 'new record')} from {remote}{taken}")
+    tasks = f", {count(merged.events, 'event')} of tasks" if merged.events else ""
+    say(f"{count(merged.added, 'new record')} from {remote}{taken}{tasks}")
     for path, reason in merged.refused[:_NAMED]:
         say(f"refused {path[:200]}: {reason}", "yellow", error=True)
     if len(merged.refused) > _NAMED:

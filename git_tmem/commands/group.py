@@ -32,6 +32,7 @@ COMMANDS = {
     "purge": "purge",
     "scan": "scan",
     "migrate": "migrate",
+    "task": "task",
     "accept": "accept",
     "inbox": "inbox",
     "log": "log",

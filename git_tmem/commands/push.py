@@ -26,9 +26,10 @@ def command(remote: str) -> None:
     with Repository.open() as repository:
         remote = remote or default_remote(repository.git)
         pushed = push(repository, remote)
-    if not pushed.records:
+    tasks = f", {count(pushed.events, 'event')} of tasks" if pushed.events else ""
+    if not (pushed.records or pushed.events):
         say("there are no records to push yet")
-    elif not pushed.published:
+    elif not (pushed.published or pushed.events):
         say(f"{remote} has all {count(pushed.records, 'record')} already")
     else:
-        say(f"{remote} now has {count(pushed.records, 'record')}, {pushed.published} new")
+        say(f"{remote} now has {count(pushed.records, 'record')}, {pushed.published} new{tasks}")

@@ -16,7 +16,8 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
-from git_tmem import __version__, insight, lookup, mirror
+from git_tmem import __version__, insight, lookup, mirror, worklist
+from git_tmem import tasks as tasklist
 from git_tmem.errors import InputError, TmemError
 from git_tmem.git import Layout, discover
 from git_tmem.index import Index, Row
@@ -83,6 +84,24 @@ class History:
 
 
 @dataclass(frozen=True)
+class Task:
+    """Something to be done; ``waits_for`` has ids of tasks that come first."""
+
+    id: str
+    title: str
+    state: str
+    holder: str
+    waits_for: list[str]
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """What can be taken on now comes first, then the rest of what is open, oldest first."""
+
+    tasks: list[Task]
+
+
+@dataclass(frozen=True)
 class Gone:
     """What was forgotten."""
 
@@ -134,6 +153,30 @@ def why(file: str, symbol: str = "", most: int = 20) -> History:
         told = events(repository, max(1, min(most, 100)), _from_top(layout, file), symbol)
         hidden = {row.id for row in index.rows("1 = 1") if not row.trusted}
     return History([Event(*event[:6]) for event in told if event.record not in hidden])
+
+
+def tasks(ready: bool = False) -> Tasks:
+    """List what is to be done here; with ``ready``, only what waits for nothing and is nobody's.
+    Tasks that others opened are shown once somebody took them on in this clone."""
+    with Repository(discover()) as repository:
+        known = worklist.read(repository)
+    first = tasklist.ready(known.tasks)
+    open_ones = filter(tasklist.is_open, known.tasks.values())
+    rest = sorted(open_ones, key=lambda task: (task.opened, task.id))
+    chosen = first if ready else [*first, *(task for task in rest if task not in first)]
+    return Tasks(
+        [
+            Task(
+                task.id,
+                plain(task.title),
+                task.state,
+                plain(task.holder),
+                list(tasklist.waiting(task, known.tasks)),
+            )
+            for task in chosen
+            if task.id in known.trusted
+        ]
+    )
 
 
 def save(text: str, about: list[str] | None = None, title: str = "") -> Saved:
@@ -188,7 +231,7 @@ def make_server(read_only: bool) -> MCPServer:
     server = MCPServer(
         name="git-tmem", title="git-tmem", instructions=_INSTRUCTIONS, version=__version__
     )
-    for tool in (search, read, why):
+    for tool in (search, read, why, tasks):
         _add(server, tool, ToolAnnotations(readOnlyHint=True, openWorldHint=False))
     if not read_only:
         gone = ToolAnnotations(
