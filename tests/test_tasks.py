@@ -150,7 +150,7 @@ def test_a_task_from_draft_to_stable_on_evidence_that_is_looked_at(repo: Path) -
     assert "nowhere.md is not there" in missing
     failed = tmem(repo, "task", "done", base[:8], "--check", "git cat-file -e 12345", status=3)
     assert "failed with status" in failed
-    assert shown(repo)[0]["state"] == "active"
+    assert {row["id"]: row["state"] for row in shown(repo)}[base] == "active"
     done = ("--artifact", "README.md", "--check", f"{sys.executable} -c 'print(7)'")
     assert "on 2 pieces of evidence" in tmem(repo, "task", "done", base[:8], *done)
     assert [task["id"] for task in shown(repo, "--ready")] == [top]
