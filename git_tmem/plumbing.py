@@ -9,12 +9,14 @@ So an append costs one process for the objects and one for the ref, however many
 from __future__ import annotations
 
 import hashlib
+import os
 import struct
+import time
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from git_tmem.errors import StoreError, Unreadable
-from git_tmem.git import Git
+from git_tmem.git import Git, Layout
 
 #: One level of a tree: name -> (mode, object id).
 Level = dict[bytes, tuple[int, str]]
@@ -22,7 +24,9 @@ Level = dict[bytes, tuple[int, str]]
 #: Flush objects and refs to the disk; a git that does not know the setting ignores it.
 _DURABLE = ("-c", "core.fsync=committed")
 #: More new objects than this stay one pack: loose ones cost eight times the disk.
-_LOOSE = 100
+LOOSE = 100
+#: Seconds after which git, too, takes the note of a running gc for one that was left behind.
+_GC_TIME = 12 * 3600
 #: Numbers of the object kinds in a pack.
 _KINDS = {b"commit": 1, b"tree": 2, b"blob": 3}
 #: What git says when a ref cannot be locked for a reason that trying again will not cure.
@@ -36,6 +40,7 @@ class Plumbing:
         self._git = git
         self._format = git.run("rev-parse", "--show-object-format").decode("ascii").strip()
         self._new: dict[str, tuple[bytes, bytes]] = {}
+        self._fresh: dict[str, tuple[bytes, bytes]] = {}
         self._seen: dict[str, tuple[bytes, bytes]] = {}
         self.empty_tree = self._id(b"tree", b"")
 
@@ -138,15 +143,16 @@ class Plumbing:
         new, self._new = self._new, {}
         if not new:
             return
-        how = ("index-pack", "--stdin") if len(new) > _LOOSE else ("unpack-objects", "-q")
-        status, _, error = self._git.attempt(*_DURABLE, *how, data=self._pack(new.values()))
-        if status != 0:
-            raise StoreError(f"git objects could not be written: {_last(error)}")
+        self._fresh |= new
+        if len(new) > LOOSE:
+            write_pack(self._git, self._format, new.values())
+        else:
+            _give(self._git, self._format, new.values(), "unpack-objects", "-q")
 
-    def _pack(self, objects: Iterable[tuple[bytes, bytes]]) -> bytes:
-        entries = [_entry(_KINDS[kind], data) for kind, data in objects]
-        pack = b"PACK" + struct.pack(">LL", 2, len(entries)) + b"".join(entries)
-        return pack + hashlib.new(self._format, pack, usedforsecurity=False).digest()
+    def settle(self) -> None:
+        """To be called once a ref reaches what was flushed: see :func:`make_safe`."""
+        fresh, self._fresh = self._fresh, {}
+        make_safe(self._git, self._format, fresh)
 
     def _keep(self, kind: bytes, data: bytes) -> str:
         oid = self._id(kind, data)
@@ -169,6 +175,8 @@ class Plumbing:
         status, _, error = self._git.attempt(*_DURABLE, *signed, *asked)
         if status == 0:
             return True
+        if b"nonexistent object" in error:  # git gc took it: nothing referred to it yet
+            return False
         if b"cannot lock ref" in error and not any(words in error for words in _FINAL):
             return False
         raise StoreError(f"{name} could not be moved: {_last(error)}")
@@ -176,6 +184,61 @@ class Plumbing:
     def drop_ref(self, name: str, old: str) -> bool:
         """Delete a ref that still points at ``old``."""
         return self._git.attempt("update-ref", "-d", name, old)[0] == 0
+
+
+def make_safe(
+    git: Git, form: str, objects: Mapping[str, tuple[bytes, bytes]], loose: bool = False
+) -> None:
+    """Write objects (id -> kind, data) again where ``git gc --prune=now`` took them, or is about
+    to, because no ref reached them yet when it looked; now one does. ``loose``: the caller has
+    seen each of them as a file of its own. Raises StoreError when git or the disk refuses.
+
+    A pack that is made now is safe: a gc that knows of it was not yet looking for what is
+    reachable. One that starts from now on finds the ref.
+    """
+    if not objects or (not is_tidying(git.layout) and (loose or _are_there(git, objects))):
+        return
+    write_pack(git, form, [*objects.values(), (b"blob", os.urandom(20))])
+
+
+def _are_there(git: Git, ids: Collection[str]) -> bool:
+    asked = "".join(f"{oid}\n" for oid in ids).encode("ascii")
+    status, out, _ = git.attempt("cat-file", "--batch-check", data=asked)
+    return status == 0 and b" missing\n" not in out
+
+
+def is_tidying(layout: Layout) -> bool:
+    """Whether ``git gc`` is running, by the note that it leaves while it does."""
+    path = os.path.join(layout.common_dir, "gc.pid")
+    try:
+        with open(path, encoding="utf-8", errors="replace") as stream:
+            number, _, host = stream.read().strip().partition(" ")
+        age = time.time() - os.stat(path).st_mtime
+    except OSError:
+        return False
+    here = hasattr(os, "uname") and host == os.uname().nodename and number.isdigit()
+    if here and int(number) > 0:
+        try:
+            os.kill(int(number), 0)
+        except ProcessLookupError:
+            return False
+        except OSError:  # somebody else's process
+            pass
+    return age < _GC_TIME
+
+
+def write_pack(git: Git, form: str, objects: Collection[tuple[bytes, bytes]]) -> None:
+    """Write (kind, data) objects as one pack. Raises StoreError when git or the disk refuses."""
+    _give(git, form, objects, "index-pack", "--stdin")
+
+
+def _give(git: Git, form: str, objects: Collection[tuple[bytes, bytes]], *how: str) -> None:
+    entries = [_entry(_KINDS[kind], data) for kind, data in objects]
+    pack = b"PACK" + struct.pack(">LL", 2, len(entries)) + b"".join(entries)
+    pack += hashlib.new(form, pack, usedforsecurity=False).digest()
+    status, _, error = git.attempt(*_DURABLE, *how, data=pack)
+    if status != 0:
+        raise StoreError(f"git objects could not be written: {_last(error)}")
 
 
 def _tree_order(item: tuple[bytes, tuple[int, str]]) -> bytes:

@@ -21,7 +21,7 @@ from git_tmem.git import Git, environment
 from git_tmem.playbook import record_id
 from git_tmem.render import plain
 from git_tmem.repo import NOBODY, Repository
-from git_tmem.store import MAIN, NOTES, Store
+from git_tmem.store import MAIN, NOTES, RAW, Store
 
 T = TypeVar("T")
 TRACKING = "refs/tmem-remote"
@@ -112,14 +112,23 @@ def _repairing(repository: Repository, work: Callable[[], T]) -> T:
 
 
 def _repaired(store: Store) -> bool:
-    done = False
+    """Repair what is damaged of ours; what tracks a remote is let go of, for it has it."""
+    repository = store.repository
+    done = []
     with store.lock():
-        for ref in (MAIN, NOTES):
-            tip = store.repository.ref(ref)
-            if tip and not repair.is_whole(store.repository.git, tip):
-                hooklog.write(store.repository.layout, repair.repair(store, ref).describe())
-                done = True
-    return done
+        for ref in (MAIN, NOTES, RAW, trust.TRUST):
+            tip = repository.ref(ref)
+            if tip and not repair.is_whole(repository.git, tip):
+                done.append(repair.repair(store, ref).describe())
+        data = repository.git.run("for-each-ref", "--format=%(objectname) %(refname)", TRACKING)
+        for line in data.decode("utf-8", "replace").splitlines():
+            tip, _, ref = line.partition(" ")
+            if not repair.is_whole(repository.git, tip):
+                repository.git.attempt("update-ref", "-d", ref, tip)
+                done.append(f"let go of {ref}, which could not be read; a fetch brings it back")
+    for line in done:
+        hooklog.write(repository.layout, line)
+    return bool(done)
 
 
 def _fetch(repository: Repository, remote: str, limits: Limits) -> Merged:

@@ -65,6 +65,13 @@ def is_whole(git: Git, commit: str) -> bool:
     return status == 0 and not unreadable(git, data.decode("ascii").split())
 
 
+def is_connected(git: Git, commit: str, most: int) -> bool:
+    """Whether everything that the ``most`` newest commits reach is there; not whether it is
+    undamaged, so that no object is read but trees."""
+    asked = ("rev-list", "--objects", "--quiet", f"--max-count={most}", commit)
+    return git.output(*asked)[0] == 0
+
+
 def unreadable(git: Git, ids: Iterable[str]) -> set[str]:
     """Those of the objects that are missing, cut, or not what their name says."""
     left = list(ids)

@@ -29,7 +29,7 @@ from dulwich.repo import Repo, UnsupportedExtension, UnsupportedVersion
 
 from git_tmem.errors import InputError, RepositoryError, StoreError, Unreadable
 from git_tmem.git import Git, Layout, discover, environment
-from git_tmem.plumbing import Level, Plumbing
+from git_tmem.plumbing import LOOSE, Level, Plumbing, is_tidying, make_safe, write_pack
 from git_tmem.probes.base import Unknowable
 
 _ID = re.compile("[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -47,8 +47,6 @@ _FILE = 0o100644
 _FOLDER = 0o040000
 #: How often the folder of a loose object is made again before its absence is an error.
 _FOLDER_TRIES = 5
-#: More new objects than this go into one pack: loose ones cost eight times the disk.
-_LOOSE = 100
 #: Seconds one signature may take, a passphrase typed by a person included.
 _SIGNING = 60.0
 
@@ -96,6 +94,7 @@ class Backend(Protocol):
     ) -> str: ...
     def discard(self) -> None: ...
     def flush(self) -> None: ...
+    def settle(self) -> None: ...
     def move_ref(self, name: str, old: str, new: str, reason: str, by: tuple[str, str]) -> bool: ...
     def drop_ref(self, name: str, old: str) -> bool: ...
 
@@ -344,7 +343,10 @@ class Repository:
     def move_ref(self, name: str, old: str, new: str, reason: str, by: Identity = NOBODY) -> bool:
         """Move a ref from ``old`` ('' for: must not exist) to ``new``; False when it is not there
         any more. Raises StoreError when the disk refuses."""
-        return self._back.move_ref(name, old, new, reason.replace("\n", " "), by.clean)
+        moved = self._back.move_ref(name, old, new, reason.replace("\n", " "), by.clean)
+        if moved:
+            self._back.settle()
+        return moved
 
     def put_aside(self, oid: str) -> None:
         """Move the file of an object that cannot be read to our own folder: git's own commands
@@ -378,14 +380,17 @@ class Repository:
 
 
 class _Dulwich:
-    """Objects and refs by dulwich: no process, so the quick way for an append."""
+    """Objects and refs by dulwich: no process, so the quick way for an append. Many objects at
+    once go to git as one pack, which dulwich would read twice more, and not flush to the disk."""
 
     empty_tree = Tree().id.decode("ascii")
 
-    def __init__(self, layout: Layout, opened: Repo) -> None:
-        self._objects = os.path.join(layout.common_dir, "objects")
+    def __init__(self, git: Git, opened: Repo) -> None:
+        self._git = git
+        self._objects = os.path.join(git.layout.common_dir, "objects")
         self._repo = opened
         self._new: dict[ObjectID, ShaFile] = {}
+        self._fresh: dict[ObjectID, ShaFile] = {}
 
     def close(self) -> None:
         self._repo.close()
@@ -475,14 +480,22 @@ class _Dulwich:
 
     def flush(self) -> None:
         new, self._new = self._new, {}
+        self._fresh |= new
+        if len(new) > LOOSE:
+            write_pack(self._git, "sha1", list(map(_plain, new.values())))
+            return
         try:
-            if len(new) > _LOOSE:
-                self._repo.object_store.add_objects([(made, None) for made in new.values()])
-            else:
-                for made in new.values():
-                    _write_loose(self._objects, made)
+            for made in new.values():
+                _write_loose(self._objects, made)
         except OSError as error:
             raise StoreError(f"git objects could not be written: {error.strerror}") from error
+
+    def settle(self) -> None:
+        fresh, self._fresh = self._fresh, {}
+        loose = all(os.path.exists(_loose_path(self._objects, oid)) for oid in fresh)
+        if not loose or is_tidying(self._git.layout):
+            objects = {oid.decode("ascii"): _plain(made) for oid, made in fresh.items()}
+            make_safe(self._git, "sha1", objects, loose)
 
     def move_ref(self, name: str, old: str, new: str, reason: str, by: tuple[str, str]) -> bool:
         try:
@@ -574,7 +587,7 @@ def _choose(layout: Layout, git: Git) -> Backend:
     except (NotGitRepository, OSError) as error:
         raise RepositoryError(f"this repository cannot be opened: {error}") from error
     if opened.object_format.name == "sha1" and not _reftable(opened):
-        return _Dulwich(layout, opened)
+        return _Dulwich(git, opened)
     opened.close()
     return Plumbing(git)
 
@@ -620,7 +633,7 @@ def _write_loose(folder: str, made: ShaFile) -> None:
 def _write_loose_once(folder: str, made: ShaFile) -> None:
     """One object as git writes it: temporary file, flushed, moved into place."""
     name = made.id.decode("ascii")
-    target = os.path.join(folder, name[:2], name[2:])
+    target = _loose_path(folder, made.id)
     if _is_whole(target, made):
         with contextlib.suppress(OSError):
             os.utime(target)  # so that a running gc takes it for new
@@ -638,6 +651,15 @@ def _write_loose_once(folder: str, made: ShaFile) -> None:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def _loose_path(folder: str, oid: ObjectID) -> str:
+    name = oid.decode("ascii")
+    return os.path.join(folder, name[:2], name[2:])
+
+
+def _plain(made: ShaFile) -> tuple[bytes, bytes]:
+    return made.type_name, made.as_raw_string()
 
 
 def _is_whole(path: str, made: ShaFile) -> bool:

@@ -49,6 +49,8 @@ FORGOTTEN = "forgotten"
 #: Tries before a busy ref is reported, and the longest pause between two, in seconds.
 _TRIES = 60
 _PAUSE = 0.05
+#: Commits that are looked at after a writer died.
+_LATEST = 50
 #: Seconds to wait for the lock; past that the compare-and-swap alone decides.
 _LOCK_TIME = 2.0
 
@@ -216,7 +218,18 @@ class Store:
                 from git_tmem import trust  # it stands on this module
 
                 trust.mark_own(self, stored)  # the journal holds nothing that others made
+            if replayed:
+                self._look_again()
         return replayed
+
+    def _look_again(self) -> None:
+        """After a writer died: whether git gc took, before it could look, what it wrote."""
+        from git_tmem import repair
+
+        for ref in (MAIN, NOTES):
+            tip = self.repository.ref(ref)
+            if tip and not repair.is_connected(self.repository.git, tip, _LATEST):
+                hooklog.write(self.repository.layout, repair.repair(self, ref).describe())
 
     def _replay_one(self, entry: Entry) -> str:
         """Store one entry; what became of it."""

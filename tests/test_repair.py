@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -311,6 +312,65 @@ def test_git_tidying_up_during_writes_loses_nothing(
     put(repo, "afterwards")
     assert acknowledged <= stored(repo)
     fsck(repo)
+
+
+def loose_files(folder: Path) -> set[Path]:
+    return set((folder / ".git" / "objects").glob("[0-9a-f][0-9a-f]/*"))
+
+
+@pytest.mark.parametrize("plumbing", [False, True], ids=["dulwich", "git"])
+@pytest.mark.parametrize("count", [1, 150])
+def test_what_a_running_gc_is_about_to_prune_is_written_where_it_does_not_look(
+    repo: Path, plumbing: bool, count: int
+) -> None:
+    """``git gc --prune=now`` looks for what is reachable first, and deletes all else later."""
+    objects = repo / ".git" / "objects"
+    before = loose_files(repo)
+    (repo / ".git" / "gc.pid").write_text(f"{os.getpid()} {os.uname().nodename}", encoding="utf-8")
+    with Repository.open(str(repo), plumbing) as repository:
+        store = Store(repository)
+        move = repository.move_ref
+        packs = set[Path]()
+
+        def seen(*arguments: Any) -> bool:
+            packs.update((objects / "pack").glob("*"))  # those that the gc knows of
+            return move(*arguments)
+
+        repository.move_ref = seen  # type: ignore[method-assign, assignment]
+        blobs = [repository.write_blob(b"%d" % number) for number in range(count)]
+        edits = {f"mem/{number:02x}": blob for number, blob in enumerate(blobs)}
+        store.publish(MAIN, lambda _: edits, "records\n")
+    for path in packs | (loose_files(repo) - before):
+        path.unlink()
+    fsck(repo)
+    assert len(run_git(repo, "ls-tree", "-r", MAIN).splitlines()) == count + 1
+
+
+@pytest.mark.parametrize("plumbing", [False, True], ids=["dulwich", "git"])
+def test_what_a_gc_pruned_before_the_ref_moved_is_written_again(repo: Path, plumbing: bool) -> None:
+    before = loose_files(repo)
+    with Repository.open(str(repo), plumbing) as repository:
+        move = repository.move_ref
+        times = iter([True])
+
+        def late(*arguments: Any) -> bool:
+            for path in loose_files(repo) - before if next(times, False) else ():
+                path.unlink()
+            return move(*arguments)
+
+        repository.move_ref = late  # type: ignore[method-assign, assignment]
+        assert Store(repository).put(document("cart")).outcome == STORED
+    fsck(repo)
+
+
+@pytest.mark.parametrize("note", ["", "nonsense", "999999999 {host}", "1 elsewhere"])
+def test_the_note_of_a_gc_that_died_makes_no_packs(repo: Path, note: str) -> None:
+    pid = repo / ".git" / "gc.pid"
+    pid.write_text(note.format(host=os.uname().nodename), encoding="utf-8")
+    if "host" not in note:
+        os.utime(pid, (1, 1))
+    put(repo, "cart")
+    assert list((repo / ".git" / "objects" / "pack").glob("*")) == []
 
 
 def test_ids_do_not_depend_on_the_clock(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -325,3 +325,15 @@ def test_what_git_pruned_under_a_writer_is_repaired_by_the_push_that_meets_it(
     assert push(ada).records == 1
     assert fetch(bob).added == 1
     assert titles(bob) == {"cart"}
+
+
+def test_what_tracks_a_remote_and_lost_objects_is_fetched_anew(clones: list[Path]) -> None:
+    ada, bob, _ = clones
+    (record,) = put(ada, "cart")
+    push(ada)
+    run_git(bob, "fetch", "-q", "origin", f"+{MAIN}:refs/tmem-remote/origin/main")
+    oid = run_git(bob, "rev-parse", f"refs/tmem-remote/origin/main:mem/{record[:2]}")
+    (bob / ".git" / "objects" / oid[:2] / oid[2:]).unlink()
+    assert fetch(bob).added == 1
+    assert titles(bob) == {"cart"}
+    assert run_git(bob, "fsck", "--strict", "--no-dangling") == ""
